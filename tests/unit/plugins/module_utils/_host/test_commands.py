@@ -23,7 +23,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import PATIENCE, wait_until, with_a_limit
+from measuring import PATIENCE, with_a_limit
+from waiting import until
 
 THEM = pwd.getpwnam("nobody")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -257,7 +258,7 @@ POLITE = (
 def started(folder, handler):
     """A program that waits, and its process id."""
     process = commands.start([sys.executable, "-c", POLITE % handler, str(folder)])
-    assert wait_until((folder / "pid").exists)
+    until((folder / "pid").exists, "the program has begun")
     return process, int((folder / "pid").read_text())
 
 

@@ -22,7 +22,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent, serving
-from measuring import PATIENCE, STANDIN, free_port, kill, listens, server, target, wait_until, with_a_limit
+from measuring import PATIENCE, STANDIN, free_port, kill, listens, server, target, with_a_limit
+from waiting import until
 
 
 def alive(session):
@@ -86,7 +87,7 @@ def test_the_lifetime_ends_server_and_connections():
             with pytest.raises((EOFError, ConnectionError)):
                 lines.read()
             lines.sock.close()
-            assert wait_until(lambda: not alive(session))
+            until(lambda: not alive(session), "the server has ended")
         return True
 
     assert with_a_limit(attempt, bool)
@@ -242,7 +243,7 @@ def test_a_silent_connection_is_closed(monkeypatch):
             with contextlib.suppress(MeasureError):
                 return wire.Channel(target(session)).request("sample")["ok"]
 
-        assert wait_until(answers)
+        until(answers, "the server answers")
 
 
 def test_clients_started_together_on_one_server():
@@ -293,8 +294,8 @@ def test_niping_is_started_waited_for_and_ended():
 def test_niping_never_outlives_its_server(number):
     with server("niping", binary=STANDIN) as session:
         os.kill(session["pid"], number)
-        assert wait_until(lambda: not listens(session["port"]) and not listens(session["control_port"]))
-        assert wait_until(lambda: not alive(session))
+        until(lambda: not listens(session["port"]) and not listens(session["control_port"]), "the server and its agent no longer listen")
+        until(lambda: not alive(session), "the server has ended")
 
 
 def test_servers_that_start_at_once_have_a_port_each():
@@ -351,7 +352,7 @@ def test_the_server_ends_with_niping(tmp_path):
     with server("niping", binary=str(program)) as session:
         assert alive(session)
         end.touch()
-        assert wait_until(lambda: not alive(session))
+        until(lambda: not alive(session), "the server has ended")
 
 
 def test_niping_that_does_not_come_up_says_why(tmp_path):

@@ -20,7 +20,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu.aix
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measuring import STANDIN, free_port, listens, round_of, server, wait_until
+from measuring import STANDIN, free_port, listens, round_of, server
+from waiting import until
 
 DONATING = (
     "System configuration: type=Dedicated mode=Donating smt=4 lcpu=8 mem=4096MB",
@@ -173,7 +174,7 @@ def test_a_window_of_the_meter_is_whole_intervals(aix):
     assert found["system_s"] == pytest.approx(0.3 * found["elapsed_s"], abs=1e-3)
     assert (found["softirq_s"], found["steal_s"], found["ncpu"]) == (None, None, 2)
     assert found["physc"] == pytest.approx(0.45, abs=1e-3) and found["entitlement"] == 0.5
-    assert wait_until(lambda: aixlike.running(aix, "lparstat") == 0)
+    until(lambda: aixlike.running(aix, "lparstat") == 0, "lparstat has ended")
 
 
 def test_vmstat_takes_the_place_of_an_lparstat_that_only_complains(aix):
@@ -215,7 +216,7 @@ def test_no_tool_and_one_that_ends_are_no_cpu_time_and_not_zero(aix, monkeypatch
         before = counters.snapshot(meter=own)
         if last:
             aixlike.end(aix, "lparstat")
-            assert wait_until(lambda: aixlike.running(aix, "lparstat") == 0)
+            until(lambda: aixlike.running(aix, "lparstat") == 0, "lparstat has ended")
         after = counters.snapshot(meter=own)
         assert (before["cpu"] is not None) == bool(last)
         # nor the counters of whatever machine runs this test
@@ -280,7 +281,7 @@ def test_a_round_on_a_machine_without_proc(aix, monkeypatch, tool, binary):
         assert abs(prints["clock_step_s"]) < 1
     assert run["ok"] and run["metrics"]["av2_us"] > 0
     assert control["runs"][0]["cpu"]["client"]["system_s"] > 0 and control["runs"][0]["cpu"]["server"] is None
-    assert wait_until(lambda: aixlike.running(aix, "lparstat") == 0)
+    until(lambda: aixlike.running(aix, "lparstat") == 0, "lparstat has ended")
 
 
 def test_descriptors_are_closed_where_nothing_lists_them(monkeypatch):
@@ -306,7 +307,7 @@ def test_a_process_that_nobody_waited_for_has_ended_also_for_ps():
     pid = os.fork()
     if pid == 0:
         os._exit(0)
-    assert wait_until(lambda: processes.start_time(pid) is None)
+    until(lambda: processes.start_time(pid) is None, "the process has ended")
     assert processes.start_time(pid, "/nowhere") is None
     os.waitpid(pid, 0)
     assert processes.start_time(os.getpid(), "/nowhere").startswith("epoch ")

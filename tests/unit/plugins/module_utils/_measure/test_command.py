@@ -16,7 +16,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import command
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import ALONE, PATIENCE, errors, plan, wait_until, with_a_limit
+from measuring import ALONE, PATIENCE, errors, plan, with_a_limit
+from waiting import until
 
 PATH = os.environ["PATH"]
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -135,7 +136,7 @@ def test_the_whole_group_is_ended_at_the_time_limit(tmp_path):
         assert errors(record) == ["/bin/sh did not end within the time limit of %d s" % seconds]
 
     with_a_limit(attempt, lambda _nothing: mark.exists() and mark.read_text())
-    assert wait_until(lambda: processes.start_time(int(mark.read_text())) is None)
+    until(lambda: processes.start_time(int(mark.read_text())) is None, "the process has ended")
 
 
 def test_it_ends_with_a_child_that_holds_its_output():
@@ -195,11 +196,11 @@ def test_a_measurement_that_is_killed_ends_the_program_and_cleans_up(tmp_path):
         with contextlib.suppress(BaseException):
             measured(given)
         os._exit(0)
-    assert wait_until(lambda: mark.exists() and mark.read_text())
+    until(lambda: mark.exists() and mark.read_text(), "the program has begun")
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    assert wait_until(lambda: path.exists() and path.read_text() == "after cleanup ")
-    assert wait_until(lambda: processes.start_time(int(mark.read_text())) is None)
+    until(lambda: path.exists() and path.read_text() == "after cleanup ", "the round has cleaned up")
+    until(lambda: processes.start_time(int(mark.read_text())) is None, "the process has ended")
 
 
 def test_a_measurement_that_is_ended_cleans_up(tmp_path):
@@ -211,11 +212,11 @@ def test_a_measurement_that_is_ended_cleans_up(tmp_path):
         with contextlib.suppress(BaseException):
             rounds.measure_round(plan(runs=2, warmup=0), [workload])
         os._exit(0)
-    assert wait_until(lambda: mark.exists() and mark.read_text())
+    until(lambda: mark.exists() and mark.read_text(), "the program has begun")
     os.kill(pid, signal.SIGTERM)
     os.waitpid(pid, 0)
     assert path.read_text() == "after cleanup "
-    assert wait_until(lambda: processes.start_time(int(mark.read_text())) is None)
+    until(lambda: processes.start_time(int(mark.read_text())) is None, "the process has ended")
 
 
 # environment, directory, program

@@ -14,7 +14,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import STANDIN, listens, server, wait_until, with_a_limit
+from measuring import STANDIN, listens, server, with_a_limit
+from waiting import until
 
 
 def script(folder, name, text):
@@ -51,14 +52,14 @@ def test_the_server_behind_a_script_ends_with_it(tmp_path):
     program = script(tmp_path, "niping", '"%s" "$@"\nexit $?\n' % STANDIN)
     with server("niping", binary=program) as session:
         assert agent.stop(session)
-        assert wait_until(lambda: not listens(session["port"]))
+        until(lambda: not listens(session["port"]), "the server no longer listens")
 
 
 def test_the_server_behind_a_script_ends_with_an_agent_that_was_killed(tmp_path):
     program = script(tmp_path, "niping", '"%s" "$@"\nexit $?\n' % STANDIN)
     with server("niping", binary=program) as session:
         os.kill(session["pid"], signal.SIGKILL)
-        assert wait_until(lambda: not listens(session["port"]))
+        until(lambda: not listens(session["port"]), "the server no longer listens")
 
 
 def test_the_client_behind_a_script_ends_at_the_time_limit(sleeper):
@@ -69,7 +70,7 @@ def test_the_client_behind_a_script_ends_at_the_time_limit(sleeper):
             programs.run_together([[program]], seconds)
 
     with_a_limit(attempt, lambda _nothing: told(program))
-    assert wait_until(lambda: not runs())
+    until(lambda: not runs(), "the program of the script has ended")
 
 
 def test_programs_that_print_more_than_a_pipe_holds_end_by_themselves(tmp_path):
@@ -89,10 +90,10 @@ def test_the_client_behind_a_script_ends_with_a_module_that_was_killed(sleeper):
             programs.run_together([[program]], 600)
         finally:
             os._exit(0)
-    assert wait_until(lambda: told(program))
+    until(lambda: told(program), "the script has started its program")
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    assert wait_until(lambda: not runs())
+    until(lambda: not runs(), "the program of the script has ended")
 
 
 def test_a_module_that_is_killed_as_soon_as_a_program_runs_leaves_none(sleeper, monkeypatch):
@@ -104,7 +105,7 @@ def test_a_module_that_is_killed_as_soon_as_a_program_runs_leaves_none(sleeper, 
 
             def killed(argv, **options):
                 start(argv, **options)
-                wait_until(lambda: told(program))
+                until(lambda: told(program), "the script has started its program")
                 os.kill(os.getpid(), signal.SIGKILL)
 
             monkeypatch.setattr(processes, "start", killed)
@@ -112,13 +113,13 @@ def test_a_module_that_is_killed_as_soon_as_a_program_runs_leaves_none(sleeper, 
         finally:
             os._exit(0)
     assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
-    assert wait_until(lambda: not runs())
+    until(lambda: not runs(), "the program of the script has ended")
 
 
 def test_a_script_is_not_waited_for_longer_than_the_time_limit(sleeper):
     program, runs = sleeper
     assert with_a_limit(lambda seconds: programs.ask([program], seconds), lambda _text: told(program)) == ""
-    assert wait_until(lambda: not runs()) and not over(program)
+    until(lambda: not runs()) and not over(program, "the program of the script has ended")
 
 
 def test_ending_a_process_that_leads_no_group_leaves_its_group_alone():
@@ -149,7 +150,7 @@ def test_the_server_of_the_control_ends_with_a_module_that_was_killed():
     assert listens(port)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    assert wait_until(lambda: not listens(port))
+    until(lambda: not listens(port), "the server no longer listens")
     assert os.read(read_end, 1) == b""
     os.close(read_end)
 

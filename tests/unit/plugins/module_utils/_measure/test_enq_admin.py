@@ -11,7 +11,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enq_admin
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enq_programs import Runner
 from enqueueing import ENQ_ADMIN, agent_of, asked, record_of, standin
-from measuring import errors, wait_until
+from measuring import errors
+from waiting import until
 
 LOADS = ("sd_benchmark", "create_locks", "verify_entries", "live_statistics")
 # In the documented layout, with other hosts and values.
@@ -167,10 +168,10 @@ def test_a_measurement_that_is_ended_leaves_no_lock(server, session, number):
             record_of(workload(server, "create_locks", users=2), session, timeout=600.0)
         finally:
             os._exit(0)
-    assert wait_until(lambda: server.count() == 10), "the program has not begun"
+    until(lambda: server.count() == 10, "the program has made its first locks")
     os.kill(pid, number)
     os.waitpid(pid, 0)
-    assert wait_until(lambda: server.count() == 0)
+    until(lambda: server.count() == 0, "no lock is left")
 
 
 def test_more_processes_than_users(server):

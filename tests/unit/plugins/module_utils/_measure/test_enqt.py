@@ -13,7 +13,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enq_programs import Runner
 from enqueueing import ENQT, LOCK, agent_of, asked, record_of, standin
-from measuring import errors, measured, wait_until
+from measuring import errors, measured
+from waiting import until
 
 # The four published figures for one process with SMC-R, in layouts that the output may have: none is documented.
 PUBLISHED = {
@@ -247,13 +248,13 @@ def test_a_measurement_that_is_ended_leaves_no_lock_no_program_and_no_file(
             record_of(workload(server, "create_locks"), session, timeout=600.0)
         finally:
             os._exit(0)
-    assert wait_until(lambda: server.count() == 10), "the program has not begun"
+    until(lambda: server.count() == 10, "the program has made its first locks")
     assert [name for _folder, _folders, names in os.walk(str(temporary)) for name in names if "dev_eq_" in name]
     os.kill(pid, number)
     os.waitpid(pid, 0)
-    assert wait_until(lambda: server.count() == 0)
-    assert wait_until(lambda: not programs_of(server.profile))
-    assert wait_until(lambda: not os.listdir(str(temporary)))
+    until(lambda: server.count() == 0, "no lock is left")
+    until(lambda: not programs_of(server.profile), "no program is left")
+    until(lambda: not os.listdir(str(temporary)), "no file is left")
     assert server.count() == 0
 
 

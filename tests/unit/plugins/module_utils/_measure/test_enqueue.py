@@ -20,7 +20,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.e
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enqt import Enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import releasing
 from enqueueing import ENQT, STARTS, agent_of, asked, ends_soon, record_of, standin
-from measuring import PATIENCE, errors, wait_until
+from measuring import PATIENCE, errors
+from waiting import until
 
 PROFILES = "usr/sap/PRD/SYS/profile"
 OK = "\n20.11.2026 10:00:00\nEnqGetStatistic\nOK\n"
@@ -216,7 +217,7 @@ def test_very_much_text_keeps_its_beginning_and_its_end(runner):
 
 def test_a_watched_program_is_read_while_it_runs_and_ended(runner):
     with runner.watched(["sh", "-c", "echo one; echo $$; sleep 600"]) as seen:
-        assert wait_until(lambda: seen.text.count("\n") == 2)
+        until(lambda: seen.text.count("\n") == 2, "two lines were printed")
     pid = int(seen.text.split()[1])
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
@@ -263,7 +264,7 @@ def test_the_guardian_sees_the_end_though_another_process_holds_its_line(tmp_pat
         os._exit(0)
     os.waitpid(pid, 0)
     try:
-        assert wait_until(mark.exists)
+        until(mark.exists, "the program has begun")
     finally:
         os.kill(int((tmp_path / "holder").read_text()), signal.SIGKILL)
 

@@ -10,7 +10,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import tem
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import wait_until
+from waiting import until
 
 MOUNTS = """\
 22 1 94:1 / / rw,relatime shared:1 - btrfs /dev/dasda1 rw,ssd
@@ -49,7 +49,7 @@ def test_killed_without_a_word_it_goes_all_the_same(tmp_path):
         finally:
             os._exit(1)
     assert os.WIFSIGNALED(os.waitpid(pid, 0)[1])
-    assert wait_until(lambda: names(tmp_path) == [])
+    until(lambda: names(tmp_path) == [], "no folder is left")
 
 
 def test_what_an_earlier_one_left_goes_and_what_is_in_use_stays(tmp_path):
