@@ -13,11 +13,15 @@ def test_cpu_lists(text, cpus):
     assert cpu_lists.parse_list(text) == cpus
 
 
-@pytest.mark.parametrize("text", ["a", "1-", "3-1", "1,,2", "0x3", "-1", "1 2", "9000"])
+@pytest.mark.parametrize(
+    "text",
+    ["a", "1-", "3-1", "1,,2", "0x3", "-1", "1 2", "9000", "9" * 60000, "0-" + "9" * 60000, "\u0663"],
+    ids=lambda text: text[:9],
+)
 def test_what_is_no_cpu_list_is_named(text):
     with pytest.raises(ValueError) as error:
         cpu_lists.parse_list(text)
-    assert text.strip() in str(error.value)
+    assert text.strip()[:40] in str(error.value)
 
 
 @pytest.mark.parametrize("cpus, text", [([], ""), ([3], "3"), ([0, 1, 2, 3, 8], "0-3,8"), ([7, 5, 5], "5,7")])

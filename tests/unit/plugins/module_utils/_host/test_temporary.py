@@ -45,16 +45,13 @@ def test_a_leftover_goes_and_a_folder_in_use_stays(left):
     assert used.remove() and names(left) == []
 
 
-def test_a_killed_process_leaves_nothing(tmp_path):
+def test_a_killed_process_leaves_nothing(tmp_path, monkeypatch):
     killed(lambda: temporary.TemporaryFolder(str(tmp_path), "work-"))
     until(lambda: names(tmp_path) == [], "no folder is left")
-
-
-def test_without_its_guard_the_next_use_removes_it(tmp_path, monkeypatch):
+    # without its guard, the next use removes it
     monkeypatch.setattr(temporary.daemon, "guard", lambda act, keep: (0, 0))
     killed(lambda: temporary.TemporaryFolder(str(tmp_path), "work-"))
-    assert len(names(tmp_path)) == 1
-    assert remove(tmp_path) == []
+    assert len(names(tmp_path)) == 1 and remove(tmp_path) == []
 
 
 def test_links_files_and_folders_of_others_stay(left, monkeypatch):
