@@ -10,6 +10,7 @@ import tempfile
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import (
     enq_request,
@@ -19,7 +20,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enq_programs import Runner
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enqt import Enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import releasing
-from enqueueing import ENQT, STARTS, agent_of, asked, ends_soon, record_of, standin
+from enqueueing import ENQT, STARTS, agent_of, asked, record_of, standin
 from measuring import PATIENCE, errors
 from waiting import until
 
@@ -247,7 +248,8 @@ def test_the_guardian_gives_back_what_is_owed_when_its_measurement_was_killed(tm
         (tmp_path / "pid").write_text(str(guardian._pid))
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(pid, 0)
-    assert ends_soon(int((tmp_path / "pid").read_text()))
+    guardian = int((tmp_path / "pid").read_text())
+    until(lambda: processes.start_time(guardian) is None, "the guardian has ended")
     assert mark.exists() is said
 
 

@@ -13,7 +13,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import ALONE, UNIT, errors, plan, wait_until
+from measuring import ALONE, UNIT, errors, plan
+from waiting import until
 
 FIXTURES = os.path.join(UNIT, "fixtures", "fio")
 OPTIONS = {
@@ -182,6 +183,7 @@ def measured(directory, **changed):
     return [rounds.measure_workload(workload, plan(run_seconds=0.1, timeout=600.0), ALONE) for workload in workloads]
 
 
+@pytest.mark.nightly
 @needs_fio
 def test_the_real_fio_in_every_shape(tmp_path):
     (tmp_path / "job.0.0").write_text("the user's own")
@@ -198,6 +200,7 @@ def test_the_real_fio_in_every_shape(tmp_path):
     assert os.listdir(str(tmp_path)) == ["job.0.0"] and (tmp_path / "job.0.0").read_text() == "the user's own"
 
 
+@pytest.mark.gate
 @needs_fio
 def test_the_real_fio_with_many_requests_under_way(tmp_path):
     record = measured(tmp_path, modes=["async"])[0]
@@ -205,6 +208,7 @@ def test_the_real_fio_with_many_requests_under_way(tmp_path):
     assert json.loads(record["runs"][1]["raw"])["jobs"][0]["job options"]["iodepth"] == "16"
 
 
+@pytest.mark.gate
 @needs_fio
 def test_a_failure_of_the_real_fio_is_its_sentence_and_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setitem(fio._ENGINES, "direct", "nosuch")
@@ -213,6 +217,7 @@ def test_a_failure_of_the_real_fio_is_its_sentence_and_leaves_nothing(tmp_path, 
     assert os.listdir(str(tmp_path)) == []
 
 
+@pytest.mark.gate
 @needs_fio
 def test_without_room_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(fio, "free_bytes", lambda directory: 2 * fio.MIB - 1)
@@ -221,6 +226,7 @@ def test_without_room_nothing_is_written(tmp_path, monkeypatch):
     assert os.listdir(str(tmp_path)) == [] and all(run["metrics"] == {} for run in record["runs"])
 
 
+@pytest.mark.gate
 @needs_fio
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_ended_while_fio_works_its_files_go(tmp_path, number):
@@ -231,7 +237,7 @@ def test_ended_while_fio_works_its_files_go(tmp_path, number):
             rounds.measure_round(plan(run_seconds=1.0, timeout=600.0), workloads)
         finally:
             os._exit(1)
-    at_work = wait_until(lambda: any(files for _path, _folders, files in os.walk(str(tmp_path))))
+    until(lambda: any(files for _path, _folders, files in os.walk(str(tmp_path))), "fio has a file")
     os.kill(pid, number)
     os.waitpid(pid, 0)
-    assert at_work and wait_until(lambda: os.listdir(str(tmp_path)) == [])
+    until(lambda: os.listdir(str(tmp_path)) == [], "the files of fio are gone")

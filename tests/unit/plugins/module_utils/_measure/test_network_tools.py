@@ -194,6 +194,7 @@ def real_server(tool):
         assert not processes.is_same(running["pid"], running["start_time"])
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("tool", [netperf, qperf, sockperf])
 def test_the_programs_themselves(tool):
     if shutil.which(tool.SERVER, path=SEARCH_PATH) is None:
@@ -212,6 +213,7 @@ def test_the_programs_themselves(tool):
         assert workload_["version"] == workload_["params"]["server_version"] != "unknown"
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("address", ["127.0.0.2", "localhost", "0.0.0.0"])
 def test_sockperf_listens_where_it_is_told(address):
     if shutil.which("sockperf") is None:

@@ -132,6 +132,7 @@ def measured(workload):
     return rounds.measure_workload(workload, plan(run_seconds=1.0, runs=1, warmup=0, timeout=600.0), ALONE)
 
 
+@pytest.mark.gate
 @needs_openssl
 def test_the_real_openssl():
     options = dict(OPTIONS, bytes=[8192], processes=[2])
@@ -144,6 +145,7 @@ def test_the_real_openssl():
     assert record["workload"]["version"].startswith("OpenSSL")
 
 
+@pytest.mark.gate
 @needs_openssl
 def test_a_refusal_of_the_real_openssl_is_its_sentence():
     record = measured(openssl.Speed(shutil.which("openssl"), "v", 1, "aes-128-nosuch", 1024))
