@@ -183,7 +183,6 @@ def measured(directory, **changed):
     return [rounds.measure_workload(workload, plan(run_seconds=0.1, timeout=600.0), ALONE) for workload in workloads]
 
 
-@pytest.mark.nightly
 @needs_fio
 def test_the_real_fio_in_every_shape(tmp_path):
     (tmp_path / "job.0.0").write_text("the user's own")
@@ -200,7 +199,6 @@ def test_the_real_fio_in_every_shape(tmp_path):
     assert os.listdir(str(tmp_path)) == ["job.0.0"] and (tmp_path / "job.0.0").read_text() == "the user's own"
 
 
-@pytest.mark.gate
 @needs_fio
 def test_the_real_fio_with_many_requests_under_way(tmp_path):
     record = measured(tmp_path, modes=["async"])[0]
@@ -208,7 +206,6 @@ def test_the_real_fio_with_many_requests_under_way(tmp_path):
     assert json.loads(record["runs"][1]["raw"])["jobs"][0]["job options"]["iodepth"] == "16"
 
 
-@pytest.mark.gate
 @needs_fio
 def test_a_failure_of_the_real_fio_is_its_sentence_and_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setitem(fio._ENGINES, "direct", "nosuch")
@@ -217,7 +214,6 @@ def test_a_failure_of_the_real_fio_is_its_sentence_and_leaves_nothing(tmp_path, 
     assert os.listdir(str(tmp_path)) == []
 
 
-@pytest.mark.gate
 @needs_fio
 def test_without_room_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(fio, "free_bytes", lambda directory: 2 * fio.MIB - 1)
@@ -226,7 +222,6 @@ def test_without_room_nothing_is_written(tmp_path, monkeypatch):
     assert os.listdir(str(tmp_path)) == [] and all(run["metrics"] == {} for run in record["runs"])
 
 
-@pytest.mark.gate
 @needs_fio
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_ended_while_fio_works_its_files_go(tmp_path, number):
