@@ -13,6 +13,7 @@ from measuring import STANDIN, round_of, server
 SPIN = "import time\nend = time.monotonic() + 600\nwhile time.monotonic() < end: pass"
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("tool", ["pingpong", "niping"])
 def test_both_ends_say_what_their_own_processes_used(tool):
     binary = None if tool == "pingpong" else STANDIN
@@ -35,6 +36,7 @@ def test_both_ends_say_what_their_own_processes_used(tool):
     assert control["runs"][-1]["cpu"]["client"]["process_s"] > 0
 
 
+@pytest.mark.gate
 def test_a_neighbour_is_in_the_machines_time_and_not_in_the_tools():
     with server() as session:
         # A shell between us, which ends at once, so that the neighbour is none of our children.
