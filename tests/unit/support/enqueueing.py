@@ -91,5 +91,3 @@ def record_of(workload, session, **options):
     params = dict(OPTIONS, session=session)
     params.update(options)
     return entry_point.measure(params, [workload])[0]
-
-

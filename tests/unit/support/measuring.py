@@ -100,8 +100,6 @@ def with_a_limit(attempt, begun):
     raise AssertionError("nothing had begun after %d s" % seconds)
 
 
-
-
 # What is said of a run in which nothing was counted.
 NOTHING = (sockperf.NO_ANSWER, sockperf.NO_OBSERVATION, "no rates that can be read", "a rate of 0")
 

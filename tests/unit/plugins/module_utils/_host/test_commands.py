@@ -128,8 +128,6 @@ def test_a_program_of_another_user_has_no_part_in_roots_terminal(way):
     assert os.getsid(identities.deputy(THEM.pw_uid).pid) == identities.deputy(THEM.pw_uid).pid
 
 
-
-
 def test_a_program_has_no_input_and_no_open_file(tmp_path):
     with open(str(tmp_path / "secret"), "w") as secret:
         os.set_inheritable(secret.fileno(), True)
@@ -156,8 +154,6 @@ def test_output_without_end_is_one_sentence_and_costs_little_memory(to):
     assert said[:2] == ["sh printed more than 16 MiB and was ended", errno.EFBIG]
     ended(said[2])
     assert grown < 200
-
-
 
 
 def test_output_without_end_of_a_tool_that_measures(tmp_path):
@@ -237,8 +233,6 @@ def test_a_program_has_ended_whatever_it_leaves_behind(writes_on):
     assert done.rc == 3
 
 
-
-
 # how it is ended
 
 # It says when it can be ended, and notes whether it was asked to.
@@ -273,8 +267,6 @@ def _end_by_id(process):
     assert answer_of(lambda: processes.end(pid, began, commands._GRACE_S)) or process.wait(PATIENCE) is not None
 
 
-
-
 @pytest.mark.parametrize("handler, grace, code", [("leave", PATIENCE, 0), ("signal.SIG_IGN", 0.5, -signal.SIGKILL)])
 @pytest.mark.parametrize("way", [commands.end, _end_at_limit, _end_by_id])
 def test_a_program_is_asked_to_end_before_it_is_killed(tmp_path, monkeypatch, way, handler, grace, code):
@@ -283,8 +275,6 @@ def test_a_program_is_asked_to_end_before_it_is_killed(tmp_path, monkeypatch, wa
     way(process)
     ended(pid)
     assert process.wait(PATIENCE) == code and (tmp_path / "asked").exists() == (handler == "leave")
-
-
 
 
 @needs_root
