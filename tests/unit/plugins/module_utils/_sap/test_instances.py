@@ -132,6 +132,9 @@ def test_lines_of_sapservices():
         ("PRD", "ERS10", "/usr/sap/PRD/ERS10/profile/PRD_ERS10_ers", False),
         ("H4H", "HDB10", "/usr/sap/H4H/SYS/profile/H4H_HDB10_db", True),
     ]
+    # a NUL hides its own line only
+    (one,) = instances.parse_services(OLD_LAYOUT % (APP1 + "\0x") + OLD_LAYOUT % APP1)
+    assert one.profile == APP1
     for hostile in ("", "\x00\udcff\n" * 9, "pf=" * 9999, "sapstartsrv " * 9999, "sapstartsrv pf=\n"):
         assert instances.parse_services(hostile) == []
 
