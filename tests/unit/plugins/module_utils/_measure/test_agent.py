@@ -22,7 +22,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent, serving
-from measuring import PATIENCE, STANDIN, free_port, kill, listens, server, target, with_a_limit
+from measuring import PATIENCE, STANDIN, free_port, listens, server, target, with_a_limit
 from waiting import until
 
 
@@ -225,16 +225,6 @@ def test_no_client_process_is_left_behind(running):
             os.kill(pid, 0)
 
 
-def test_a_killed_server_refuses_new_guests():
-    with server() as session:
-        channel = wire.Channel(target(session))
-        assert channel.request("sample")["ok"]
-        kill(session)
-        with pytest.raises(ConnectionRefusedError):
-            clients.open_exchange(clients.Job(target(session), 1, 10, 2))
-        channel.close()
-
-
 @pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGKILL])
 def test_niping_never_outlives_its_server(number):
     with server("niping", binary=STANDIN) as session:
@@ -250,34 +240,9 @@ def test_niping_never_outlives_its_server(number):
         until(lambda: not alive(session), "the agent has ended")
 
 
-@pytest.mark.gate
-def test_servers_that_start_at_once_have_a_port_each():
-    """Several hosts with one peer: Ansible starts their servers within a fraction of a second."""
-    sessions, children = [], []
-    read_end, write_end = os.pipe()
-    for _number in range(4):
-        children.append(os.fork())
-        if children[-1] == 0:
-            try:
-                session = agent.start("niping", "127.0.0.1", **request.how_to_serve("niping", STANDIN))
-                os.write(write_end, json.dumps(session).encode("ascii") + b"\n")
-            finally:
-                os._exit(0)
-    os.close(write_end)
-    for child in children:
-        os.waitpid(child, 0)
-    try:
-        with os.fdopen(read_end) as told:
-            sessions = [json.loads(line) for line in told]
-        assert len({session["port"] for session in sessions}) == 4
-        assert all(alive(session) and listens(session["port"]) for session in sessions)
-    finally:
-        for session in sessions:
-            processes.end(session["pid"], session["start_time"])
-
-
 @pytest.mark.parametrize("tool", ["pingpong", "niping"])
 def test_no_server_takes_a_port_while_another_one_chooses(monkeypatch, tool):
+    """Several hosts with one peer: Ansible starts their servers within a fraction of a second."""
     listen, alone = serving.listen, []
 
     def checked(*arguments, **options):

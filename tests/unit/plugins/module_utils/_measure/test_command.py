@@ -16,7 +16,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import command
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import ALONE, PATIENCE, errors, plan, with_a_limit
+from measuring import ALONE, PATIENCE, errors, plan
 from waiting import until
 
 PATH = os.environ["PATH"]
@@ -112,22 +112,6 @@ def test_endless_output_is_bounded():
     assert not output.is_cut and output.text == "abcdefgh"
     output.add(b"i" * 20 + b"jk")
     assert output.is_cut and output.text == "abcd\n[...]\niijk"
-
-
-# the time limit
-
-
-@pytest.mark.gate
-def test_the_whole_group_is_ended_at_the_time_limit(tmp_path):
-    mark = tmp_path / "pid"
-    text = 'sleep 600 & echo $! > "$0"; wait'
-
-    def attempt(seconds):
-        record = measured(options("/bin/sh", "-c", text, str(mark), timeout=float(seconds)), runs=1)
-        assert errors(record) == ["/bin/sh did not end within the time limit of %d s" % seconds]
-
-    with_a_limit(attempt, lambda _nothing: mark.exists() and mark.read_text())
-    until(lambda: processes.start_time(int(mark.read_text())) is None, "the process has ended")
 
 
 def test_it_ends_with_a_child_that_holds_its_output():

@@ -2,15 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Nothing goes on for ever: programs behind a script, the server of the control, an end that only drips."""
 
-import contextlib
 import os
 import signal
-import socket
-import threading
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.descriptors import keep_only
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
@@ -138,29 +135,3 @@ def test_the_server_of_the_control_ends_with_a_module_that_was_killed():
     until(lambda: not listens(port), "the server no longer listens")
     assert os.read(read_end, 1) == b""
     os.close(read_end)
-
-
-def test_a_line_that_drips_is_not_waited_for_longer_than_one_that_does_not_come():
-    ours, theirs = socket.socketpair()
-    ours.settimeout(0.5)
-    over = threading.Event()
-
-    def drip():
-        with contextlib.suppress(OSError):
-            for _count in range(600):
-                if over.wait(0.1):
-                    break
-                theirs.send(b"x")
-            theirs.shutdown(socket.SHUT_RDWR)  # who reads until now is told so
-
-    dripping = threading.Thread(target=drip)
-    dripping.start()
-    try:
-        with pytest.raises(socket.timeout):
-            wire.Lines(ours).read()
-        assert ours.gettimeout() == 0.5
-    finally:
-        over.set()
-        dripping.join()
-        ours.close()
-        theirs.close()

@@ -312,6 +312,7 @@ def test_one_byte_after_the_other_does_not_stretch_the_time():
         lines = wire.open_lines(target(session), 0.5)
         with pytest.raises(socket.timeout):
             wire.ask(lines, "hello")
+        assert lines.sock.gettimeout() == 0.5
         lines.sock.close()
 
 

@@ -9,7 +9,7 @@ import socket
 import pytest
 from action_options import names_of
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import network, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
@@ -104,15 +104,6 @@ def test_streams_calibrate_themselves(session):
         assert record["workload"]["loops"] >= 10 and errors(record) == [None, None]
     (record,) = round_of(session, {"kinds": ["strRead"]}, loops=10000000, runs=1, warmup=0, timeout=1.0)
     assert "within the time limit of 1 s" in errors(record)[0]
-
-
-def test_a_server_that_is_gone_fails_every_run():
-    with server() as running:
-        processes.end(running["pid"], running["start_time"])
-        records = round_of(running, {"kinds": ["strWrite", "onlTrans"]})
-    for record in records:
-        assert all("connection refused" in error for error in errors(record))
-        assert all(run["metrics"] == {} for run in record["runs"])
 
 
 @pytest.mark.parametrize(

@@ -149,16 +149,6 @@ def test_a_rate_that_cannot_be_kept_is_an_error(pair):
     is_over(other)
 
 
-def test_a_message_that_arrives_in_pieces_is_put_together(pair):
-    near, far = pair
-    other = beside(pingpong.echo, far, 6, 1)
-    for piece in (b"ab", b"cd", b"ef"):
-        near.sendall(piece)
-        threading.Event().wait(0.05)
-    assert near.recv(6, socket.MSG_WAITALL) == b"abcdef"
-    is_over(other)
-
-
 def test_the_time_limit_ends_a_receive(pair):
     pingpong.tune_socket(pair[0], 1)
     with pytest.raises(BlockingIOError):
