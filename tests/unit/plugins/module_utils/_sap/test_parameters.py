@@ -40,13 +40,10 @@ def test_the_presets_are_what_was_published():
         "memory_map": {"es/implementation": "map"},
         "enqueue_table": {"enque/table_size": "640000"},
     }
-
-
-@pytest.mark.parametrize("name", sorted(PRESETS))
-def test_a_preset_is_accepted_without_remark(name):
-    merged = merge([name], {})
-    assert check(merged, True) == (PRESETS[name], [])
-    assert set(merged) <= set(KNOWN)
+    for name, parameters in PRESETS.items():
+        assert check(merge([name], {}), True) == (parameters, []) and set(parameters) <= set(KNOWN)
+    said = refused({}, ["memory_std", "enqueue_table", "memory_map"])
+    assert "memory_std and memory_map set es/implementation differently" in said
 
 
 def test_presets_compose_in_their_order_and_parameters_win():
@@ -62,11 +59,6 @@ def test_presets_compose_in_their_order_and_parameters_win():
     assert merge(None, None) == {}
     merged.clear()
     assert PRESETS["enqueue_table"] == {"enque/table_size": "640000"}
-
-
-def test_presets_that_contradict_each_other_are_refused():
-    said = refused({}, ["memory_std", "enqueue_table", "memory_map"])
-    assert "memory_std and memory_map set es/implementation differently" in said
 
 
 @pytest.mark.parametrize(
@@ -120,27 +112,23 @@ def test_values_of_parameters_that_are_known(name, good, bad):
         assert said.endswith(": write " + WORDS[name])
 
 
-def test_priorities():
+def test_a_priority_needs_a_real_time_scheduler():
     for value in ("1", "9", "10", "99"):
         assert check(merge(["realtime_scheduler"], {PRIORITY: value}), True)[0][PRIORITY] == value
     for value in ("0", "100", "-5", "", "99.0", "high", "099"):
         assert "a number from 1 to 99" in refused({PRIORITY: value}, ["realtime_scheduler"])
-
-
-def test_a_priority_needs_a_real_time_scheduler():
     assert "rdisp/linux/os_scheduler is not set" in refused({PRIORITY: 50})
     assert "is SCHED_OTHER" in refused({PRIORITY: 50, SCHEDULER: "SCHED_OTHER"})
     assert "is SCHED_OTHER" in refused({PRIORITY: 50}, current={SCHEDULER: "SCHED_OTHER"})
     assert "is not set" in refused({PRIORITY: 50, SCHEDULER: None}, current={SCHEDULER: "SCHED_RR"})
-    for scheduler in ("SCHED_RR", "SCHED_FIFO"):
-        assert check({PRIORITY: "50", SCHEDULER: scheduler}, True)[1] == []
+    for scheduler in ("SCHED_RR", "SCHED_FIFO", "$(S)"):
         assert check({PRIORITY: "50"}, True, {SCHEDULER: scheduler}) == ({PRIORITY: "50"}, [])
-
-
-def test_a_real_time_scheduler_needs_no_priority():
+        both = {PRIORITY: "50", SCHEDULER: scheduler}
+        usable, remarks = check(both, True)
+        assert usable == both and bool(remarks) == (scheduler == "$(S)")
+    # which needs no priority itself
     assert check({SCHEDULER: "SCHED_FIFO"}, True) == ({SCHEDULER: "SCHED_FIFO"}, [])
     assert check({SCHEDULER: "SCHED_RR", PRIORITY: None}, True, {PRIORITY: "9"})[1] == []
-    assert check({SCHEDULER: "$(S)", PRIORITY: "9"}, True)[0] == {SCHEDULER: "$(S)", PRIORITY: "9"}
 
 
 def test_a_priority_that_stays_without_meaning_is_worth_a_remark():
@@ -164,24 +152,16 @@ def test_the_name_that_a_study_prints_is_refused_but_may_be_taken_out():
     ]
 
 
-@pytest.mark.parametrize(
-    "name, meant",
-    [
+def test_slips_of_the_pen_are_refused():
+    for name, meant in (
         ("rdisp/linux/os_sheduler", SCHEDULER),
         ("rdisp/linux/os_prio", PRIORITY),
         ("rdisp/vb_name", "rdisp/vbname"),
         ("RDISP/VBNAME", "rdisp/vbname"),
-        ("rdisp/vb_dispaching", "rdisp/vb_dispatching"),
-        ("es/implementaton", "es/implementation"),
         ("enque/tablesize", "enque/table_size"),
         ("dynp/luw_idformat", "dynp/luw_id_format"),
-    ],
-)
-def test_slips_of_the_pen_are_refused(name, meant):
-    assert refused({name: "1"}).endswith("did you mean %s?" % meant)
-
-
-def test_other_parameters_are_no_slips_of_the_pen():
+    ):
+        assert refused({name: "1"}).endswith("did you mean %s?" % meant)
     for name in ("enq/server/schema_1", "rdisp/max_vb2_server", "rdisp/enqname", "rdisp/btcname", "rdisp/wp_no_vb2"):
         usable, remarks = check(merge([], {name: "1"}), True)
         assert usable == {name: "1"}
@@ -190,11 +170,13 @@ def test_other_parameters_are_no_slips_of_the_pen():
     assert "similar" not in check({"login/x": "1"}, True)[1][0]
 
 
-@pytest.mark.parametrize("name", ["enque/table_size", "rdisp/vb_dispatching", SCHEDULER])
-def test_what_a_substitution_stands_for_is_not_checked(name):
-    usable, remarks = check({name: "$(MY_VALUE)"}, True)
-    assert usable == {name: "$(MY_VALUE)"}
-    assert remarks == ["%s is written as $(MY_VALUE), and its substituted value is not checked" % name]
+def test_what_is_not_checked():
+    for name in ("enque/table_size", "rdisp/vb_dispatching", SCHEDULER):
+        usable, remarks = check({name: "$(MY_VALUE)"}, True)
+        assert usable == {name: "$(MY_VALUE)"}
+        assert remarks == ["%s is written as $(MY_VALUE), and its substituted value is not checked" % name]
+    # no rule is published
+    assert check(merge([], {"rdisp/vb_factor": "any text"}), True) == ({"rdisp/vb_factor": "any text"}, [])
 
 
 def test_what_is_for_linux_only_is_left_out_elsewhere():
@@ -207,8 +189,3 @@ def test_what_is_for_linux_only_is_left_out_elsewhere():
     assert check(gone, False) == (gone, [])
     with pytest.raises(InputError):
         check({"es/implementation": "flat"}, False)
-
-
-def test_a_known_parameter_can_have_any_value_if_no_rule_is_published():
-    assert "login/x" not in KNOWN
-    assert check(merge([], {"rdisp/vb_factor": "any text"}), True) == ({"rdisp/vb_factor": "any text"}, [])
