@@ -125,6 +125,13 @@ def listens(port):
         return sock.connect_ex(("127.0.0.1", port)) == 0
 
 
+def script(path, text=""):
+    """Make a program of the shell (a pathlib.Path); its path as text."""
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return str(path)
+
+
 def free_port():
     """A port that is free now, and that no connection gets by itself meanwhile as its own end."""
     while True:

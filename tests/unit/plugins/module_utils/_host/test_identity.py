@@ -27,6 +27,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import writing
+from measuring import script
 from waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -389,11 +390,8 @@ def test_root_that_may_not_become_another_user_is_told_what_to_do(host):
 
 def program(folder, owner):
     folder.mkdir()
-    path = folder / "niping"
-    path.write_text('#!/bin/sh\nid -u; id -g; echo "$LD_LIBRARY_PATH,$SECRET"\n')
-    path.chmod(0o755)
     os.chown(str(folder), owner, owner)
-    return str(path)
+    return script(folder / "niping", 'id -u; id -g; echo "$LD_LIBRARY_PATH,$SECRET"\n')
 
 
 @pytest.mark.parametrize("of_file", [False, True])

@@ -22,7 +22,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent, serving
-from measuring import PATIENCE, STANDIN, free_port, listens, server, target, with_a_limit
+from measuring import PATIENCE, STANDIN, free_port, listens, script, server, target, with_a_limit
 from waiting import until
 
 
@@ -262,23 +262,18 @@ def test_no_server_takes_a_port_while_another_one_chooses(monkeypatch, tool):
 
 
 def test_the_server_ends_with_niping(tmp_path):
-    program = tmp_path / "niping"
     end = tmp_path / "end"
     work = '"%s" "$@" &\nwhile [ ! -e "%s" ]; do sleep 0.1; done\nkill $!\n' % (STANDIN, end)
-    program.write_text("#!/bin/sh\n[ $1 = -t ] && exit\n" + work)
-    program.chmod(0o755)
-    with server("niping", binary=str(program)) as session:
+    with server("niping", binary=script(tmp_path / "niping", "[ $1 = -t ] && exit\n" + work)) as session:
         assert alive(session)
         end.touch()
         until(lambda: not alive(session), "the server has ended")
 
 
 def test_niping_that_does_not_come_up_says_why(running, tmp_path):
-    program = tmp_path / "niping"
-    program.write_text("#!/bin/sh\necho 'libsapcrypto.so: cannot open shared object file'\n")
-    program.chmod(0o755)
+    program = script(tmp_path / "niping", "echo 'libsapcrypto.so: cannot open shared object file'\n")
     with pytest.raises(HostError, match="did not come up as a server on port .*libsapcrypto.so: cannot open"):
-        agent.start("niping", "127.0.0.1", program=lambda _address, port: [str(program), str(port)])
+        agent.start("niping", "127.0.0.1", program=lambda _address, port: [program, str(port)])
     argv = functools.partial(niping.server_argv, STANDIN)
     with pytest.raises(HostError, match="port %d is in use" % running["port"]):
         agent.start("niping", "127.0.0.1", port=running["port"], program=argv)

@@ -16,7 +16,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import command
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import ALONE, PATIENCE, errors, plan
+from measuring import ALONE, PATIENCE, errors, plan, script
 from waiting import until
 
 PATH = os.environ["PATH"]
@@ -182,7 +182,7 @@ def test_a_measurement_that_is_ended_ends_the_program_and_cleans_up(tmp_path, nu
 
 
 def test_environment_and_directory(tmp_path):
-    executable(tmp_path / "tool", "pwd\necho $ANSWER $LC_ALL\nread line || echo no input\n")
+    script(tmp_path / "tool", "pwd\necho $ANSWER $LC_ALL\nread line || echo no input\n")
     given = options("./tool", directory=str(tmp_path), environment=json.dumps({"ANSWER": "42", "LC_ALL": "C.UTF-8"}))
     record = measured(given, runs=1)
     assert record["runs"][0]["raw"].split("\n")[:3] == [str(tmp_path), "42 <LC_ALL>", "no input"]
@@ -204,18 +204,13 @@ def test_secrets_are_hidden_wherever_they_come_out():
 
 
 def test_the_version_is_that_of_the_file(tmp_path):
-    path = executable(tmp_path / "tool")
+    path = tmp_path / "tool"
+    script(path)
     first = made(options(str(path))).version
     assert first.startswith("tool sha256 ") and first == made(options(str(path))).version
     path.write_text("#!/bin/sh\n# rebuilt\n")
     assert made(options(str(path))).version != first
     assert command.digest(str(tmp_path / "missing")) is None
-
-
-def executable(path, text=""):
-    path.write_text("#!/bin/sh\n" + text)
-    path.chmod(0o755)
-    return path
 
 
 def test_a_directory_that_cannot_be_entered(tmp_path):
@@ -234,7 +229,7 @@ def theirs(reachable):
     """A folder of another user with a program that tells who runs it."""
     folder = reachable / "theirs"
     folder.mkdir()
-    executable(folder / "tool", "id -un\necho $HOME $EXTRA\n")
+    script(folder / "tool", "id -un\necho $HOME $EXTRA\n")
     for path in (folder, folder / "tool"):
         os.chown(str(path), THEM.pw_uid, THEM.pw_gid)
     return folder
@@ -277,7 +272,7 @@ def test_what_another_user_may_change_does_not_run_as_root(theirs, argv, directo
 def test_a_folder_that_others_may_write_to(tmp_path):
     folder = tmp_path / "open"
     folder.mkdir()
-    executable(folder / "tool")
+    script(folder / "tool")
     folder.chmod(0o777)
     with pytest.raises(MeasureError, match="does not run as root: .*/open belongs to root, but others may write to it"):
         made(options(str(folder / "tool")))

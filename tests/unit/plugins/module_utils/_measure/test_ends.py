@@ -11,15 +11,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import STANDIN, listens, server, with_a_limit
+from measuring import STANDIN, listens, script, server, with_a_limit
 from waiting import until
-
-
-def script(folder, name, text):
-    path = folder / name
-    path.write_text("#!/bin/sh\n" + text)
-    path.chmod(0o755)
-    return str(path)
 
 
 class Sleeper:
@@ -28,7 +21,7 @@ class Sleeper:
     def __init__(self, folder):
         self._pid, self._over = folder / "pid", folder / "over"
         text = 'sleep 600 & echo $! > "%s"\nwait $! && touch "%s"\n' % (self._pid, self._over)
-        self.program = script(folder, "tool", text)
+        self.program = script(folder / "tool", text)
 
     def begun(self, *_nothing):
         return self._pid.exists() and self._pid.read_text()
@@ -60,7 +53,7 @@ def test_the_client_behind_a_script_ends_at_the_time_limit(sleeper, together):
 
 @pytest.mark.parametrize("kill", [False, True])
 def test_the_server_behind_a_script_ends_with_its_agent(tmp_path, kill):
-    program = script(tmp_path, "niping", '"%s" "$@"\nexit $?\n' % STANDIN)
+    program = script(tmp_path / "niping", '"%s" "$@"\nexit $?\n' % STANDIN)
     with server("niping", binary=program) as session:
         if kill:
             os.kill(session["pid"], signal.SIGKILL)
@@ -70,7 +63,7 @@ def test_the_server_behind_a_script_ends_with_its_agent(tmp_path, kill):
 
 
 def test_programs_that_print_more_than_a_pipe_holds_end_by_themselves(tmp_path):
-    program = script(tmp_path, "talker", "echo begin $1\nhead -c 300000 /dev/zero | tr '\\0' x\necho end $1 >&2\n")
+    program = script(tmp_path / "talker", "echo begin $1\nhead -c 300000 /dev/zero | tr '\\0' x\necho end $1 >&2\n")
     ran = programs.run_together([[program, "1"], [program, "2"]], 600, half=1000)
     assert ran.codes == [0, 0]
     for number, text in enumerate(ran.texts, 1):

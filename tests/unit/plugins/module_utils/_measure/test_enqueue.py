@@ -23,7 +23,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.e
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enqt import Enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import releasing
 from enqueueing import ENQT, STARTS, agent_of, asked, record_of, standin
-from measuring import PATIENCE, errors
+from measuring import PATIENCE, errors, script
 from waiting import until
 
 OK = "\n20.11.2026 10:00:00\nEnqGetStatistic\nOK\n"
@@ -148,10 +148,7 @@ def test_how_sapcontrol_is_asked():
 
 def with_counters(tmp_path, monkeypatch, text, **options):
     """(the record of a round of enqt, the Source whose sapcontrol prints what the text of a shell says)."""
-    program = tmp_path / "sapcontrol"
-    program.write_text("#!/bin/sh\n" + text)
-    program.chmod(0o755)
-    counters = enq_statistics.Source([str(program)], Runner())
+    counters = enq_statistics.Source([script(tmp_path / "sapcontrol", text)], Runner())
     with standin(tmp_path, "ENSA1", monkeypatch) as server, agent_of("enqt") as session:
         one = Enqt(asked("create_locks"), ENQT, server.profile, Runner(), counters)
         return record_of(one, session, warmup=0, **options), counters

@@ -13,7 +13,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import network, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
-from measuring import OPTIONS, PATIENCE, errors, server, target
+from measuring import OPTIONS, PATIENCE, errors, script, server, target
 
 SESSION = {"tool": "pingpong", "port": 3298, "control_port": 3298, "token": "t"}
 ROUND_TRIPS = {"avg_us", "max_us", "min_us", "av2_us", "tr_kib_per_s", "tr2_kib_per_s", "round_trips"}
@@ -167,8 +167,7 @@ def test_which_server(tmp_path):
     # it lies beside the client that was named
     client, server_ = tmp_path / "netperf", tmp_path / "netserver"
     for program in (client, server_):
-        program.write_text("#!/bin/sh\necho Netperf version 9.9\n")
-        program.chmod(0o755)
+        script(program, "echo Netperf version 9.9\n")
     _tool, how, _result = request.server(chosen(tool="netperf"), {"path": str(client)}, "/nowhere")
     assert how["version"] == "9.9" and how["program"](None, 1) == [str(server_), "-D", "-p", "1"]
     server_.unlink()
