@@ -87,7 +87,7 @@ def test_the_first_folder_or_link_of_another_user_decides(host, reachable):
     (reachable / "open").chmod(0o1777)
     put_in_place(host, "/open/link", link_to_secret(host))
     assert host.owner("/open/link") == THEM.pw_uid
-    (reachable / "ours").symlink_to("sapmnt/PRD")
+    (reachable / "ours").symlink_to("sapmnt/../sapmnt/PRD")
     assert host.owner("/ours") == host.owner("/ours/profile") == THEM.pw_uid
     (reachable / "round").symlink_to("round")
     assert host.owner("/round") is None and not host.exists("/round")

@@ -155,10 +155,10 @@ def test_the_time_limit_ends_a_receive(pair):
         pingpong.exchange(pair[0], 10, 1)
 
 
-@pytest.mark.parametrize("act", [pingpong.exchange, pingpong.fetch_stream])
-def test_a_closed_end_is_told_from_data(pair, act):
+@pytest.mark.parametrize("act, data", [(pingpong.exchange, b""), (pingpong.fetch_stream, b"x" * 15)])
+def test_a_closed_end_is_told_from_data(pair, act, data):
     near, far = pair
-    far.sendall(b"x" * 15)
+    far.sendall(data)
     far.close()
     with pytest.raises((EOFError, ConnectionError)):
         act(near, 10, 2)
