@@ -8,13 +8,13 @@ import os
 import socket
 import subprocess
 import sys
-import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqueue
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
-from measuring import OPTIONS, PATIENCE, free_port, listens, wait_until
+from measuring import OPTIONS, PATIENCE, free_port, listens
+from waiting import until
 
 UNIT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAMS = os.path.join(os.path.dirname(UNIT), "standins", "sap")
@@ -64,7 +64,7 @@ def standin(folder, kind, monkeypatch, maximum=250000):
     program = os.path.join(PROGRAMS, "enqueue_server.py")
     process = subprocess.Popen([sys.executable, program, str(running._port)], env=environment)
     try:
-        assert wait_until(lambda: listens(running._port))
+        until(lambda: listens(running._port), "the enqueue server listens")
         yield running
     finally:
         process.kill()
@@ -91,17 +91,3 @@ def record_of(workload, session, **options):
     params = dict(OPTIONS, session=session)
     params.update(options)
     return entry_point.measure(params, [workload])[0]
-
-
-def ends_soon(pid, seconds=PATIENCE):
-    """Whether a process of another parent ends in time."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        try:
-            with open("/proc/%d/stat" % pid) as stream:
-                if stream.read().rpartition(")")[2].split()[0] == "Z":
-                    return True
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False

@@ -4,13 +4,11 @@
 
 import os
 import signal
-import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
-
-PATIENCE_S = 60.0
+from waiting import until
 
 
 def alive(pid):
@@ -21,7 +19,7 @@ def alive(pid):
 def stop(pid):
     """Stop a process, and wait until it stands."""
     os.kill(pid, signal.SIGSTOP)
-    assert eventually(lambda: _state(pid) == "T")
+    until(lambda: _state(pid) == "T", "process %d is stopped" % pid)
 
 
 def _state(pid):
@@ -29,13 +27,8 @@ def _state(pid):
         return stream.read().rpartition(")")[2].split()[0]
 
 
-def eventually(true, seconds=PATIENCE_S):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if true():
-            return True
-        time.sleep(0.02)
-    return False
+def eventually(true):
+    return until(true, "what this test waits for")
 
 
 def everything(host):

@@ -8,7 +8,6 @@ import random
 import signal
 import socket
 import sys
-import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping_request, request, sockperf
@@ -20,6 +19,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloa
     Workload,
     calibrate,
 )
+from waiting import until
 
 # The stand-in is a Python script: a version manager's python3 in PATH would take longer than its measurement.
 os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
@@ -100,16 +100,6 @@ def with_a_limit(attempt, begun):
     raise AssertionError("nothing had begun after %d s" % seconds)
 
 
-def wait_until(condition, seconds=PATIENCE):
-    """Whether a condition came true in time."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 # What is said of a run in which nothing was counted.
 NOTHING = (sockperf.NO_ANSWER, sockperf.NO_OBSERVATION, "no rates that can be read", "a rate of 0")
 
@@ -120,21 +110,26 @@ def measured(measure):
     They run for a time, not for a number of messages: of a short run, nothing is left on a machine so busy that one of
     its ends had to pause. From a server that does not answer, they never count anything.
     """
-    records = []
 
     def counted():
-        records[:] = measure()
+        records = measure()
         found = [error for record in records for error in errors(record) if error]
-        return not any(nothing in error for error in found for nothing in NOTHING)
+        return None if any(nothing in error for error in found for nothing in NOTHING) else records
 
-    assert wait_until(counted), [errors(record) for record in records]
-    return records
+    return until(counted, "the measurement has counted something")
 
 
 def listens(port):
     with socket.socket() as sock:
         sock.settimeout(1)
         return sock.connect_ex(("127.0.0.1", port)) == 0
+
+
+def script(path, text=""):
+    """Make a program of the shell (a pathlib.Path); its path as text."""
+    path.write_text("#!/bin/sh\n" + text)
+    path.chmod(0o755)
+    return str(path)
 
 
 def free_port():

@@ -23,7 +23,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import PATIENCE, wait_until, with_a_limit
+from measuring import PATIENCE, with_a_limit
+from waiting import until
 
 THEM = pwd.getpwnam("nobody")
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -32,8 +33,8 @@ MIB = 1 << 20
 FLOOD = ["head", "-c", str(600 * MIB), "/dev/zero"]
 
 
-def gone(pid):
-    return wait_until(lambda: processes.start_time(pid) is None)
+def ended(pid):
+    until(lambda: processes.start_time(pid) is None, "process %d has ended" % pid)
 
 
 def answer_of(act):
@@ -124,10 +125,6 @@ def test_a_program_of_another_user_has_no_part_in_roots_terminal(way):
     finally:
         os.close(master)
         os.close(slave)
-
-
-@needs_root
-def test_a_deputy_leads_a_session_of_its_own():
     assert os.getsid(identities.deputy(THEM.pw_uid).pid) == identities.deputy(THEM.pw_uid).pid
 
 
@@ -155,21 +152,19 @@ def test_output_without_end_is_one_sentence_and_costs_little_memory(to):
 
     said, grown = answer_of(flooded)
     assert said[:2] == ["sh printed more than 16 MiB and was ended", errno.EFBIG]
-    assert gone(said[2]) and grown < 200
-
-
-def test_output_below_the_limit_is_complete():
-    assert len(Host().run(["head", "-c", str(15 * MIB), "/dev/zero"], timeout=PATIENCE).out) == 15 * MIB
+    ended(said[2])
+    assert grown < 200
 
 
 def test_output_without_end_of_a_tool_that_measures(tmp_path):
     with pytest.raises(MeasureError, match="^head printed more than 16 MiB and was ended$"):
         programs.ask(FLOOD, PATIENCE)
+    assert len(Host().run(["head", "-c", str(15 * MIB), "/dev/zero"], timeout=PATIENCE).out) == 15 * MIB
     # into a file, which must not fill the disk
     endless = ["sh", "-c", 'echo $$ > "$0"; exec cat /dev/zero', str(tmp_path / "pid")]
     with pytest.raises(MeasureError, match="^sh printed more than 16 MiB and was ended$"):
         programs.run_together([["sleep", "600"], endless], 600.0)
-    assert gone(int((tmp_path / "pid").read_text()))
+    ended(int((tmp_path / "pid").read_text()))
 
 
 # the time
@@ -189,9 +184,14 @@ def stopped(text):
     return with_a_limit(attempt, lambda error: error.printed[0])
 
 
-def test_the_time_limit_ends_the_group():
-    error = stopped(STAYS % False + "; time.sleep(600)")
-    assert error.errno == errno.ETIMEDOUT and gone(int(error.printed[0]))
+CLOSES = "import os, time; print(os.getpid(), flush=True); os.close(1); os.close(2)"
+
+
+@pytest.mark.parametrize("text", [STAYS % False, CLOSES])
+def test_the_time_limit_ends_the_group(text):
+    error = stopped(text + "; time.sleep(600)")
+    assert error.errno == errno.ETIMEDOUT
+    ended(int(error.printed[0]))
 
 
 @pytest.mark.parametrize(
@@ -233,11 +233,6 @@ def test_a_program_has_ended_whatever_it_leaves_behind(writes_on):
     assert done.rc == 3
 
 
-def test_a_program_that_closes_its_outputs_has_a_time_limit_too():
-    text = "import os, time; print(os.getpid(), flush=True); os.close(1); os.close(2); time.sleep(600)"
-    assert gone(int(stopped(text).printed[0]))
-
-
 # how it is ended
 
 # It says when it can be ended, and notes whether it was asked to.
@@ -257,7 +252,7 @@ POLITE = (
 def started(folder, handler):
     """A program that waits, and its process id."""
     process = commands.start([sys.executable, "-c", POLITE % handler, str(folder)])
-    assert wait_until((folder / "pid").exists)
+    until((folder / "pid").exists, "the program waits")
     return process, int((folder / "pid").read_text())
 
 
@@ -272,23 +267,14 @@ def _end_by_id(process):
     assert answer_of(lambda: processes.end(pid, began, commands._GRACE_S)) or process.wait(PATIENCE) is not None
 
 
-WAYS = [commands.end, _end_at_limit, _end_by_id]
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_program_is_asked_to_end_before_it_is_killed(tmp_path, monkeypatch, way):
-    monkeypatch.setattr(commands, "_GRACE_S", PATIENCE)
-    process, pid = started(tmp_path, "leave")
+@pytest.mark.parametrize("handler, grace, code", [("leave", PATIENCE, 0), ("signal.SIG_IGN", 0.5, -signal.SIGKILL)])
+@pytest.mark.parametrize("way", [commands.end, _end_at_limit, _end_by_id])
+def test_a_program_is_asked_to_end_before_it_is_killed(tmp_path, monkeypatch, way, handler, grace, code):
+    monkeypatch.setattr(commands, "_GRACE_S", grace)
+    process, pid = started(tmp_path, handler)
     way(process)
-    assert gone(pid) and (tmp_path / "asked").exists() and process.wait(PATIENCE) == 0
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_program_that_does_not_listen_is_killed(tmp_path, monkeypatch, way):
-    monkeypatch.setattr(commands, "_GRACE_S", 0.5)
-    process, pid = started(tmp_path, "signal.SIG_IGN")
-    way(process)
-    assert gone(pid) and process.wait(PATIENCE) == -signal.SIGKILL
+    ended(pid)
+    assert process.wait(PATIENCE) == code and (tmp_path / "asked").exists() == (handler == "leave")
 
 
 @needs_root
@@ -313,7 +299,8 @@ def test_a_deputy_that_reads_nothing_is_given_up():
     os.kill(one.pid, signal.SIGSTOP)
     with pytest.raises(HostError, match="the work as nobody was not finished within 1 s") as caught:
         one.call(1, len, b"x" * 4 * MIB)
-    assert caught.value.errno == errno.ETIMEDOUT and gone(one.pid)
+    assert caught.value.errno == errno.ETIMEDOUT
+    ended(one.pid)
     assert identities.deputy(THEM.pw_uid).call(PATIENCE, len, b"x" * 4 * MIB) == 4 * MIB
 
 

@@ -1,8 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 
+import captured
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 
 
 @pytest.mark.parametrize(
@@ -13,11 +15,15 @@ def test_cpu_lists(text, cpus):
     assert cpu_lists.parse_list(text) == cpus
 
 
-@pytest.mark.parametrize("text", ["a", "1-", "3-1", "1,,2", "0x3", "-1", "1 2", "9000"])
+@pytest.mark.parametrize(
+    "text",
+    ["a", "1-", "3-1", "1,,2", "0x3", "-1", "1 2", "9000", "9" * 60000, "0-" + "9" * 60000, "\u0663"],
+    ids=lambda text: text[:9],
+)
 def test_what_is_no_cpu_list_is_named(text):
     with pytest.raises(ValueError) as error:
         cpu_lists.parse_list(text)
-    assert text.strip() in str(error.value)
+    assert text.strip()[:40] in str(error.value)
 
 
 @pytest.mark.parametrize("cpus, text", [([], ""), ([3], "3"), ([0, 1, 2, 3, 8], "0-3,8"), ([7, 5, 5], "5,7")])
@@ -57,3 +63,21 @@ def test_a_mask_of_any_number_of_cpus_survives_the_round_trip():
 def test_what_is_no_mask_is_refused(text):
     with pytest.raises(ValueError):
         cpu_lists.parse_mask(text)
+
+
+@pytest.mark.parametrize(
+    "name, read",
+    [
+        ("online", cpu_lists.online),
+        ("present", cpu_lists.present),
+        ("possible", cpu_lists.width),
+        ("cpu0/topology/core_siblings_list", None),
+    ],
+)
+def test_a_cpu_list_of_the_kernel_that_is_none_is_named(tmp_path, name, read):
+    path = "/sys/devices/system/cpu/" + name
+    captured.grow(tmp_path, {path: "0-3 " + "9" * 60000})
+    host = Host(str(tmp_path))
+    with pytest.raises(HostError) as error:
+        cpu_lists.read_list(host, path) if read is None else read(host)
+    assert str(error.value).startswith("%s: '0-3 99" % path) and len(str(error.value)) < 250

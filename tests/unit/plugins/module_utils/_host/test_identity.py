@@ -7,6 +7,7 @@ The user here is nobody, who owns the profile folder in place of <sid>adm. Each 
 
 import contextlib
 import errno
+import itertools
 import os
 import pwd
 import signal
@@ -26,6 +27,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import writing
+from measuring import script
+from waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 
@@ -84,7 +87,7 @@ def test_the_first_folder_or_link_of_another_user_decides(host, reachable):
     (reachable / "open").chmod(0o1777)
     put_in_place(host, "/open/link", link_to_secret(host))
     assert host.owner("/open/link") == THEM.pw_uid
-    (reachable / "ours").symlink_to("sapmnt/PRD")
+    (reachable / "ours").symlink_to("sapmnt/../sapmnt/PRD")
     assert host.owner("/ours") == host.owner("/ours/profile") == THEM.pw_uid
     (reachable / "round").symlink_to("round")
     assert host.owner("/round") is None and not host.exists("/round")
@@ -98,29 +101,30 @@ def test_the_work_is_done_by_a_process_without_any_right_of_roots(host):
     os.close(read)
     os.close(write)
     groups = sorted(os.getgrouplist("nobody", THEM.pw_gid))
-    assert told["ids"] == [THEM.pw_uid] * 3 + [THEM.pw_gid] * 3
-    assert told["groups"] == groups
-    assert told["capabilities"] == ["0" * 16] * 4
-    assert told["back"] == errno.EPERM
+    assert told["ids"] == [THEM.pw_uid] * 3 + [THEM.pw_gid] * 3 and told["groups"] == groups
+    assert told["capabilities"] == ["0" * 16] * 4 and told["back"] == errno.EPERM
     # its two pipes, and what Python keeps open by itself
     assert all(name.startswith(("pipe:", "/dev/null", "/dev/urandom", "/proc/")) for name in told["files"])
     assert sum(name.startswith("pipe:") for name in told["files"]) == 2
+    # an owner whom this host does not know has no group
+    for path in (FOLDER, PROFILE):
+        os.chown(host.path(path), 48123, 0)
+    os.chown(host.path("/sapmnt/PRD"), 0, 0)
+    told = host.work(PROFILE, _what_am_i)
+    assert told["ids"] == [48123] * 3 + [65534] * 3 and told["groups"] == []
 
 
 def _what_am_i(_host):
     with open("/proc/self/status") as stream:
         status = dict(line.rstrip("\n").split(":\t", 1) for line in stream if ":\t" in line)
+    back, files = None, []
     try:
         os.setuid(0)
-        back = None
     except OSError as error:
         back = error.errno
-    files = []
     for name in os.listdir("/proc/self/fd"):
-        try:
+        with contextlib.suppress(OSError):
             files.append(os.readlink("/proc/self/fd/" + name))
-        except OSError:
-            continue
     return {
         "ids": list(os.getresuid() + os.getresgid()),
         "groups": sorted(os.getgroups()),
@@ -132,47 +136,29 @@ def _what_am_i(_host):
 
 def test_the_process_ends_with_the_one_that_it_works_for(host):
     code = (
-        "import os, sys; sys.path.insert(0, %r)\n"
         "from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import identities\n"
-        "print(identities.deputy(%d).pid, flush=True); os.kill(os.getpid(), 9)"
-    ) % (os.path.abspath(_host.__file__).split("ansible_collections")[0], THEM.pw_uid)
-    done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=False)
-    pid = int(done.stdout)
-    until = time.monotonic() + 60
-    while _lives(pid) and time.monotonic() < until:
-        time.sleep(0.02)
-    assert not _lives(pid)
+        "import os; print(identities.deputy(%d).pid, flush=True); os.kill(os.getpid(), 9)"
+    )
+    pid = int(ran(code % THEM.pw_uid).stdout)
+    until(lambda: processes.start_time(pid) is None, "the process has ended")
 
 
-def _lives(pid):
-    try:
-        with open("/proc/%d/stat" % pid) as stream:
-            return stream.read().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except OSError:
-        return False
-
-
-def test_work_that_hangs_is_given_up_and_the_next_one_goes_on(host):
-    with pytest.raises(HostError, match="the work as nobody was not finished within 1 s") as error:
-        host.work(PROFILE, _hang, timeout=1)
-    assert error.value.errno == errno.ETIMEDOUT
-    assert host.data(PROFILE) == OLD
-
-
-def _hang(_host):
-    time.sleep(600)
+def ran(code, *around):
+    """What a new Python does with this code, started by the words around."""
+    collections = os.path.abspath(_host.__file__).split("ansible_collections")[0]
+    argv = list(around) + [sys.executable, "-c", "import sys; sys.path.insert(0, %r)\n%s" % (collections, code)]
+    return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
 
 
 def test_what_goes_wrong_there_is_told_here(host):
+    with pytest.raises(HostError, match="the work as nobody was not finished within 1 s") as error:
+        host.work(PROFILE, _hang, timeout=1)
+    assert error.value.errno == errno.ETIMEDOUT
     with pytest.raises(HostError, match="cannot list %s/x: none" % FOLDER):
         host.work(PROFILE, _refuse)
     with pytest.raises(RuntimeError, match="ZeroDivisionError"):
         host.work(PROFILE, _break)
-    assert host.work(PROFILE, _all_kinds) == [None, True, 7, "t\u00e9\udc80xt", [b"".hex()]]
-
-
-def _refuse(host):
-    raise HostError("cannot list %s/x: none" % FOLDER, errno.EIO)
+    assert host.work(PROFILE, _all_kinds) == _all_kinds(host)
 
 
 def _break(_host):
@@ -181,6 +167,14 @@ def _break(_host):
 
 def _all_kinds(_host):
     return [None, True, 7, "t\u00e9\udc80xt", [""]]
+
+
+def _hang(_host):
+    time.sleep(600)
+
+
+def _refuse(host):
+    raise HostError("cannot list %s/x: none" % FOLDER, errno.EIO)
 
 
 # reading
@@ -217,28 +211,18 @@ def test_facts_go_on_where_root_may_not_become_another_user(host, monkeypatch):
     assert facts.listdir(host.path(FOLDER)) == [] and set(facts.remarks) == {"no"}
 
 
-@pytest.mark.parametrize("follow", [True, False])
-def test_a_fifo_is_refused_at_once(host, follow):
-    put_in_place(host, PROFILE, os.mkfifo)
-    with pytest.raises(HostError, match="it is not a regular file"):
-        host.data(PROFILE, follow=follow)
+def test_files_without_end_are_refused(host):
     # root's own folders are read as carefully
     os.mkfifo(host.path("/pipe"))
-    with pytest.raises(HostError, match="it is not a regular file"):
-        host.data("/pipe")
-
-
-def test_a_device_without_end_and_a_huge_file_are_refused(host, monkeypatch):
-    put_in_place(host, PROFILE, lambda path: os.symlink("/dev/zero", path))
-    with pytest.raises(HostError, match="it is not a regular file"):
-        host.data(PROFILE)
+    put_in_place(host, PROFILE, os.mkfifo)
+    put_in_place(host, FOLDER + "/link", lambda path: os.symlink("/dev/zero", path))
+    for path, follow in ((PROFILE, True), (PROFILE, False), (FOLDER + "/link", True), ("/pipe", True)):
+        with pytest.raises(HostError, match="it is not a regular file"):
+            host.data(path, follow=follow)
     with open(host.path("/huge"), "wb") as stream:
         stream.truncate(_host.LARGEST + 1)
     with pytest.raises(HostError, match="it is larger than 64 MiB"):
         host.data("/huge")
-
-
-def test_an_empty_device_is_an_empty_file(host):
     os.symlink(os.devnull, host.path("/masked"))
     assert host.data("/masked") == b""
 
@@ -263,22 +247,16 @@ def test_a_link_that_comes_between_the_look_and_the_reading_is_refused(host, mon
 # writing
 
 
-def test_a_lock_that_is_a_link_to_a_file_of_roots_is_not_opened(host):
-    before = secret(host)
-    put_in_place(host, os.path.join(FOLDER, writing.LOCK), link_to_secret(host))
+def test_what_is_in_the_place_of_lock_or_profile_is_not_written_to(host):
+    before, lock = secret(host), os.path.join(FOLDER, writing.LOCK)
+    put_in_place(host, lock, link_to_secret(host))
     with pytest.raises(HostError, match="Too many levels of symbolic links"):
         writing.write(host, PROFILE, OLD, NEW)
-    assert secret(host) == before and host.data(PROFILE) == OLD
-
-
-def test_a_lock_that_is_a_fifo_is_not_waited_for(host):
-    put_in_place(host, os.path.join(FOLDER, writing.LOCK), os.mkfifo)
+    put_in_place(host, lock, os.mkfifo)
     with pytest.raises(HostError, match="must be a lock file but is not a regular file: remove it"):
         writing.write(host, PROFILE, OLD, NEW)
-
-
-def test_a_profile_that_is_a_link_to_a_file_of_roots_is_not_written(host):
-    before = secret(host)
+    os.unlink(host.path(lock))
+    assert host.data(PROFILE) == OLD
     put_in_place(host, PROFILE, link_to_secret(host))
     with pytest.raises(HostError):
         writing.write(host, PROFILE, SECRET, NEW)
@@ -304,41 +282,45 @@ def _swap(folder, target, swaps):
         os._exit(0)
 
 
+def allow(path, *entries):
+    """Give a file an access list of (tag, rights, id); return its bytes."""
+    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *one) for one in entries)
+    os.setxattr(path, "system.posix_acl_access", acl)
+    return acl
+
+
+@pytest.mark.gate
 def test_a_temporary_file_that_is_swapped_for_a_link_gives_no_right_away(host, reachable):
     """<sid>adm exchanges every temporary file for a link to a file of root's, as fast as it goes."""
-    entries = [(1, 6, -1), (2, 7, THEM.pw_uid), (4, 4, -1), (16, 7, -1), (32, 4, -1)]
-    acl = struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *one) for one in entries)
-    os.setxattr(host.path(PROFILE), "system.posix_acl_access", acl)
-    before = secret(host)
-    swaps = reachable / "swaps"
+    acl = [(1, 6, -1), (2, 7, THEM.pw_uid), (4, 4, -1), (16, 7, -1), (32, 4, -1)]
+    allow(host.path(PROFILE), *acl)
+    before, swaps, numbers = secret(host), reachable / "swaps", itertools.count()
+
+    def attacked():
+        """Write once more; whether it has been attacked often enough."""
+        try:
+            writing.write(host, PROFILE, host.data(PROFILE), OLD + b"# %d\n" % next(numbers))
+        except HostError:
+            # it may spoil its own profile, and is put right for the next try
+            put_in_place(host, PROFILE, lambda path: open(path, "wb").close())
+            allow(host.path(PROFILE), *acl)
+        assert secret(host) == before
+        return swaps.exists() and swaps.stat().st_size >= 10
+
     attacker = os.fork()
     if attacker == 0:
         _swap(host.path(FOLDER), host.path("/secret"), str(swaps))
-    until = time.monotonic() + 120
     try:
-        number = 0
-        while (not swaps.exists() or swaps.stat().st_size < 25) and time.monotonic() < until:
-            number += 1
-            try:
-                writing.write(host, PROFILE, host.data(PROFILE), OLD + b"# %d\n" % number)
-            except HostError:
-                # it may spoil its own profile, and is put right for the next try
-                put_in_place(host, PROFILE, lambda path: open(path, "wb").close())
-                os.setxattr(host.path(PROFILE), "system.posix_acl_access", acl)
-            assert secret(host) == before
+        until(attacked, "ten temporary files were swapped", 240)
     finally:
         os.kill(attacker, signal.SIGKILL)
         os.waitpid(attacker, 0)
-    assert swaps.stat().st_size, "the attack never came in time, so that nothing was tried"
 
 
 def test_what_an_owner_writes_keeps_owner_mode_and_list(host):
-    acl = struct.pack("<I", 2) + b"".join(
-        struct.pack("<HHi", *one) for one in [(1, 6, -1), (2, 4, 4711), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
-    )
     path = host.path(PROFILE)
     os.chmod(path, 0o640)
-    os.setxattr(path, "system.posix_acl_access", acl)
+    acl = allow(path, (1, 6, -1), (2, 4, 4711), (4, 4, -1), (16, 4, -1), (32, 0, -1))
     before = os.stat(path)
     writing.write(host, PROFILE, OLD, NEW)
     after = os.stat(path)
@@ -354,17 +336,14 @@ def test_a_file_of_roots_in_their_folder_is_left_with_what_to_do(host):
     with pytest.raises(HostError, match=sentence):
         writing.write(host, PROFILE, OLD, NEW)
     assert host.data(PROFILE) == OLD and os.listdir(host.path(FOLDER)) == [os.path.basename(PROFILE)]
-
-
-def test_a_folder_of_roots_that_a_group_may_write_to_is_left_with_what_to_do(host):
+    # a folder of root's that a group may write to
     os.chown(host.path("/sapmnt/PRD"), 0, 0)
     os.chown(host.path(FOLDER), 0, THEM.pw_gid)
     os.chmod(host.path(FOLDER), 0o775)
     sentence = "%s belongs to root, but others may write to it: remove their write permission .chmod go-w."
-    with pytest.raises(HostError, match=sentence % host.path(FOLDER)):
-        writing.write(host, PROFILE, OLD, NEW)
-    with pytest.raises(HostError, match=sentence % host.path(FOLDER)):
-        host.replace(PROFILE, NEW)
+    for write in (lambda: writing.write(host, PROFILE, OLD, NEW), lambda: host.replace(PROFILE, NEW)):
+        with pytest.raises(HostError, match=sentence % host.path(FOLDER)):
+            write()
     assert host.data(PROFILE) == OLD
     os.chmod(host.path(FOLDER), 0o755)
     writing.write(host, PROFILE, OLD, NEW)
@@ -376,7 +355,6 @@ def test_a_file_server_that_gives_root_no_rights_lets_the_owner_work(host):
     for path, mode in ((FOLDER, 0o700), (PROFILE, 0o600)):
         os.chmod(host.path(path), mode)
     code = (
-        "import sys; sys.path.insert(0, %r)\n"
         "from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host\n"
         "from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import writing\n"
         "try:\n"
@@ -387,52 +365,33 @@ def test_a_file_server_that_gives_root_no_rights_lets_the_owner_work(host):
         "host = Host(%r)\n"
         "writing.write(host, %r, %r, %r)\n"
         "assert host.data(%r) == %r and host.listdir(%r) == ['PRD_D00_app1']\n"
-    ) % (_collections(), host.path(PROFILE), host.root, PROFILE, OLD, NEW, PROFILE, NEW, FOLDER)
+    ) % (host.path(PROFILE), host.root, PROFILE, OLD, NEW, PROFILE, NEW, FOLDER)
     rights = "-dac_override,-dac_read_search,-fowner,-chown"
-    squashed = ["setpriv", "--bounding-set", rights, "--inh-caps", rights, "--ambient-caps", rights]
-    done = subprocess.run(squashed + [sys.executable, "-c", code], stderr=subprocess.PIPE, check=False)
+    done = ran(code, "setpriv", "--bounding-set", rights, "--inh-caps", rights, "--ambient-caps", rights)
     assert done.returncode == 0, done.stderr.decode()
     assert host.data(PROFILE) == NEW
 
 
 def test_root_that_may_not_become_another_user_is_told_what_to_do(host):
     code = (
-        "import sys; sys.path.insert(0, %r)\n"
         "from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError\n"
         "try:\n"
         "    Host(%r).data(%r)\n"
         "except HostError as error:\n"
         "    print(error)\n"
-    ) % (_collections(), host.root, PROFILE)
-    argv = ["setpriv", "--bounding-set", "-setuid,-setgid", sys.executable, "-c", code]
-    done = subprocess.run(argv, stdout=subprocess.PIPE, check=False)
-    said = done.stdout.decode()
+    ) % (host.root, PROFILE)
+    said = ran(code, "setpriv", "--bounding-set", "-setuid,-setgid").stdout.decode()
     assert said.startswith("the folder belongs to nobody, and this process may not work as nobody (Operation not")
     assert "run as nobody, or as root outside of a container" in said
-
-
-def _collections():
-    return os.path.abspath(_host.__file__).split("ansible_collections")[0]
-
-
-def test_an_owner_whom_this_host_does_not_know_has_no_group(host):
-    for path in (FOLDER, PROFILE):
-        os.chown(host.path(path), 48123, 0)
-    os.chown(host.path("/sapmnt/PRD"), 0, 0)
-    told = host.work(PROFILE, _what_am_i)
-    assert told["ids"] == [48123] * 3 + [65534] * 3 and told["groups"] == []
 
 
 # programs
 
 
-def program(folder, owner, mode=0o755):
+def program(folder, owner):
     folder.mkdir()
-    path = folder / "niping"
-    path.write_text('#!/bin/sh\nid -u; id -g; echo "$LD_LIBRARY_PATH,$SECRET"\n')
-    path.chmod(mode)
     os.chown(str(folder), owner, owner)
-    return str(path)
+    return script(folder / "niping", 'id -u; id -g; echo "$LD_LIBRARY_PATH,$SECRET"\n')
 
 
 @pytest.mark.parametrize("of_file", [False, True])
@@ -447,12 +406,10 @@ def test_a_program_of_another_user_runs_as_that_user(host, reachable, monkeypatc
     assert ran.codes == [0] and ran.texts[0].splitlines()[:2] == said[:2]
 
 
-def test_a_program_of_roots_runs_as_root(host, reachable):
-    assert programs.ask([program(reachable / "exe", 0)]).splitlines()[:2] == ["0", "0"]
-
-
 def test_a_program_that_others_may_replace_does_not_run_as_root(host, reachable):
-    binary = program(reachable / "exe", 0, 0o777)
+    binary = program(reachable / "exe", 0)
+    assert programs.ask([binary]).splitlines()[:2] == ["0", "0"]
+    os.chmod(binary, 0o777)
     with pytest.raises(MeasureError, match="niping does not run as root: .*niping belongs to root, but others"):
         programs.ask([binary])
     os.chmod(binary, 0o755)

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import temporary
-from measuring import wait_until
+from waiting import until
 
 
 def names(folder):
@@ -45,16 +45,13 @@ def test_a_leftover_goes_and_a_folder_in_use_stays(left):
     assert used.remove() and names(left) == []
 
 
-def test_a_killed_process_leaves_nothing(tmp_path):
+def test_a_killed_process_leaves_nothing(tmp_path, monkeypatch):
     killed(lambda: temporary.TemporaryFolder(str(tmp_path), "work-"))
-    assert wait_until(lambda: names(tmp_path) == [])
-
-
-def test_without_its_guard_the_next_use_removes_it(tmp_path, monkeypatch):
+    until(lambda: names(tmp_path) == [], "no folder is left")
+    # without its guard, the next use removes it
     monkeypatch.setattr(temporary.daemon, "guard", lambda act, keep: (0, 0))
     killed(lambda: temporary.TemporaryFolder(str(tmp_path), "work-"))
-    assert len(names(tmp_path)) == 1
-    assert remove(tmp_path) == []
+    assert len(names(tmp_path)) == 1 and remove(tmp_path) == []
 
 
 def test_links_files_and_folders_of_others_stay(left, monkeypatch):
@@ -111,7 +108,7 @@ def test_a_folder_of_another_program_goes_only_if_a_process_held_it(tmp_path):
         finally:
             os._exit(1)
     try:
-        assert wait_until(lambda: names(payload) == ["zpower-in-use"])
+        until(lambda: names(payload) == ["zpower-in-use"], "the payload is held")
         assert not removed()
     finally:
         os.kill(holder, signal.SIGKILL)

@@ -57,16 +57,15 @@ def visitors(strangers):
         far.close()
 
 
-def test_of_one_address_the_oldest_goes(visitors):
-    for _number in range(5):
-        visitors.come("10.0.0.1")
-    assert visitors.open() == [2, 3, 4]
-
-
-def test_of_all_the_oldest_of_the_busiest_address_goes(visitors):
-    for address in ("10.0.0.2", "10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.3", "10.0.0.4"):
-        visitors.come(address)
-    assert visitors.open() == [0, 2, 3, 4, 5]
+@pytest.mark.parametrize(
+    "addresses, stay",
+    [("11111", [2, 3, 4]), ("211134", [0, 2, 3, 4, 5])],
+    ids=["of one address the oldest", "of all the oldest of the busiest address"],
+)
+def test_who_goes(visitors, addresses, stay):
+    for number in addresses:
+        visitors.come("10.0.0." + number)
+    assert visitors.open() == stay
 
 
 @pytest.mark.parametrize(
@@ -97,14 +96,10 @@ def test_the_token(strangers, visitors, sent, rest, stays):
         assert near.fileno() == -1
 
 
-def test_nothing_to_read_yet(strangers, visitors):
-    assert strangers.read(visitors.come("10.0.0.1")) is None
-    assert visitors.open() == [0]
-
-
 def test_their_time(strangers, visitors, monkeypatch):
     assert strangers.expire() is None
-    visitors.come("10.0.0.1")
+    # nothing to read yet
+    assert strangers.read(visitors.come("10.0.0.1")) is None and visitors.open() == [0]
     assert 0 < strangers.expire() <= admission.TOKEN_TIMEOUT
     monkeypatch.setattr(admission, "TOKEN_TIMEOUT", 0.0)
     visitors.come("10.0.0.2")

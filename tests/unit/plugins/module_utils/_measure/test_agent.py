@@ -22,57 +22,35 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent, serving
-from measuring import PATIENCE, STANDIN, free_port, kill, listens, server, target, wait_until, with_a_limit
+from measuring import PATIENCE, STANDIN, free_port, listens, script, server, target, with_a_limit
+from waiting import until
 
 
 def alive(session):
     return processes.is_same(session["pid"], session["start_time"])
 
 
-def test_a_session_says_what_client_and_stop_need():
+def test_the_life_of_a_server():
     with server(address="127.0.0.1", lifetime=600, port=0) as session:
         assert alive(session)
         assert session["port"] == session["control_port"]
         assert serving.FIRST_PORT <= session["port"] <= serving.LAST_PORT
         assert (session["tool"], session["version"], session["lifetime"]) == ("pingpong", "1", 600)
         assert len(session["token"]) == 32 and session["started"].endswith("Z")
+        # it has left its parent, its terminal session, its descriptors and its directory
         assert session["pid"] not in (os.getpid(), os.getppid())
-
-
-def test_two_servers_have_different_ports_and_tokens():
-    with server(port=0) as one, server(port=0) as two:
-        assert one["port"] != two["port"] and one["token"] != two["token"]
-
-
-def test_the_daemon_has_left_its_terminal_session_and_descriptors():
-    with server() as session:
         assert os.getsid(session["pid"]) != os.getsid(0)
         descriptors = os.listdir("/proc/%d/fd" % session["pid"])
         targets = {os.readlink("/proc/%d/fd/%s" % (session["pid"], number)) for number in descriptors}
         assert all(name == "/dev/null" or name.startswith(("socket:", "pipe:")) for name in targets)
         assert os.readlink("/proc/%d/cwd" % session["pid"]) == "/"
-
-
-def test_stop_ends_it_once():
-    with server() as session:
-        assert agent.stop(session) is True
-        assert not alive(session) and not listens(session["port"])
-        assert agent.stop(session) is False
-
-
-def test_stop_never_ends_another_process():
-    with server() as session:
-        agent.stop(session)
-        other = dict(session, pid=os.getpid())
-        assert agent.stop(other) is False
-
-
-def test_stop_works_where_the_control_channel_does_not():
-    with server() as session:
+        # it is ended once, also where the control channel does not work, and nothing else is
         assert agent.stop(dict(session, token="wrong")) is True
-        assert not alive(session)
+        assert not alive(session) and not listens(session["port"])
+        assert agent.stop(session) is False and agent.stop(dict(session, pid=os.getpid())) is False
 
 
+@pytest.mark.gate
 def test_the_lifetime_ends_server_and_connections():
     def attempt(seconds):
         """Whether the connection began before the end."""
@@ -86,13 +64,13 @@ def test_the_lifetime_ends_server_and_connections():
             with pytest.raises((EOFError, ConnectionError)):
                 lines.read()
             lines.sock.close()
-            assert wait_until(lambda: not alive(session))
+            until(lambda: not alive(session), "the server has ended")
         return True
 
     assert with_a_limit(attempt, bool)
 
 
-def test_a_wrong_token_hears_nothing():
+def test_strange_guests():
     with server() as session:
         for token in ("wrong", "", session["token"] + "0"):
             lines = wire.open_lines(target(session, token or " "))
@@ -102,90 +80,77 @@ def test_a_wrong_token_hears_nothing():
             lines.sock.close()
         with pytest.raises(MeasureError, match="the session's token is not its own"):
             wire.Channel(target(session, "wrong")).request("hello")
-        assert wire.Channel(target(session)).request("hello")["ok"]
-
-
-def test_noise_instead_of_a_token_is_cut_off():
-    with server() as session:
+        # noise is cut off
         with socket.create_connection(("127.0.0.1", session["port"]), PATIENCE) as sock:
             sock.sendall(b"x" * 5000)
             with contextlib.suppress(ConnectionResetError):
                 assert sock.recv(1) == b""
-        assert alive(session) and wire.Channel(target(session)).request("sample")["ok"]
+        # nobody waits for a silent one
+        with socket.create_connection(("127.0.0.1", session["port"]), PATIENCE):
+            assert wire.Channel(target(session)).request("hello")["ok"]
 
 
-def test_a_silent_guest_does_not_keep_the_others_waiting():
-    with server() as session, socket.create_connection(("127.0.0.1", session["port"]), PATIENCE):
-        assert wire.Channel(target(session)).request("sample")["ok"]
+@pytest.fixture(scope="module")
+def running():
+    with server() as session:
+        yield session
 
 
 @pytest.mark.parametrize(
-    "request_, words",
+    "operation, details, words",
     [
-        ({"op": "reboot"}, "no request of that name"),
-        ({"op": "exchange", "bytes": 0, "loops": 1, "timeout": 5}, "bytes must be a number from 1"),
-        ({"op": "exchange", "bytes": 1 << 40, "loops": 1, "timeout": 5}, "bytes must be"),
-        ({"op": "exchange", "bytes": 1, "loops": "many", "timeout": 5}, "loops must be"),
-        ({"op": "exchange", "bytes": 1, "loops": 1, "timeout": True}, "timeout must be"),
+        ("reboot", {}, "no request of that name"),
+        ("exchange", {"bytes": 0, "loops": 1, "timeout": 5}, "bytes must be a number from 1"),
+        ("exchange", {"bytes": 1 << 40, "loops": 1, "timeout": 5}, "bytes must be"),
+        ("exchange", {"bytes": 1, "loops": "many", "timeout": 5}, "loops must be"),
+        ("exchange", {"bytes": 1, "loops": 1, "timeout": True}, "timeout must be"),
     ],
 )
-def test_a_request_out_of_bounds_is_refused_in_words(request_, words):
-    with server() as session:
-        lines = wire.open_lines(target(session))
-        with pytest.raises(MeasureError, match=words):
-            wire.ask(lines, request_["op"], **{name: value for name, value in request_.items() if name != "op"})
-        assert wire.ask(lines, "sample")["ok"]
-        lines.sock.close()
+def test_a_request_out_of_bounds_is_refused_in_words(running, operation, details, words):
+    lines = wire.open_lines(target(running))
+    with pytest.raises(MeasureError, match=words):
+        wire.ask(lines, operation, **details)
+    assert wire.ask(lines, "sample")["ok"]
+    lines.sock.close()
 
 
 def test_an_occupied_port_is_named_and_0_goes_round_it():
-    with server() as session:
+    with server(port=0) as session:
         with pytest.raises(MeasureError, match="port %d is in use on this host" % session["port"]):
             agent.start("pingpong", "127.0.0.1", port=session["port"])
-        with server() as other:
-            assert other["port"] != session["port"]
+        with server(port=0) as other:
+            assert other["port"] != session["port"] and other["token"] != session["token"]
 
 
-@pytest.mark.parametrize(
-    "address, words",
-    [
-        ("192.0.2.1", "cannot listen on 192.0.2.1, which is no address of this host: set address .* or to :: for all"),
-        ("no.such.invalid", "resolved"),
-    ],
-)
-def test_an_address_that_is_not_here_is_an_error(address, words):
-    with pytest.raises(MeasureError, match=words):
-        agent.start("pingpong", address=address)
-
-
-def test_a_name_that_means_loopback_is_refused(monkeypatch):
-    """As Debian's /etc/hosts has the own name: a server there would start, and nobody could reach it."""
+def test_an_address_that_is_not_here_is_an_error(monkeypatch):
+    with pytest.raises(MeasureError, match="192.0.2.1, which is no address of this host: set address .* or to :: for"):
+        agent.start("pingpong", address="192.0.2.1")
+    with pytest.raises(MeasureError, match="resolved"):
+        agent.start("pingpong", address="no.such.invalid")
+    # as Debian's /etc/hosts has the own name: a server there would start, and nobody could reach it
     found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.1.1", 0))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_place, **_how: found)
     with pytest.raises(MeasureError, match="the name app2 means 127.0.1.1 on this host, which no other host reaches"):
         agent.start("pingpong", address="app2")
 
 
-@pytest.mark.parametrize("kind", ["pingpong", "beside a program"])
-def test_it_listens_at_its_address_only(kind):
-    how = {
-        "pingpong": {},
-        "beside a program": request.how_to_serve("niping", STANDIN),
-    }[kind]
+@pytest.mark.parametrize(
+    "tool, address, reached",
+    [
+        ("niping", "127.0.0.2", ["127.0.0.2"]),
+        ("pingpong", "127.0.0.2", ["127.0.0.2"]),
+        ("pingpong", "::1", ["::1"]),
+        ("pingpong", "0.0.0.0", ["127.0.0.1", "127.0.0.2"]),
+        ("pingpong", "::", ["127.0.0.1", "127.0.0.2", "::1"]),
+    ],
+)
+def test_it_listens_where_that_is_asked_for(tool, address, reached):
+    how = request.how_to_serve(tool, STANDIN if tool == "niping" else None)
     # what listens at other addresses of this machine may have the first ports
-    session = agent.start("any", "127.0.0.2", free_port(), control_port=free_port(), lifetime=600, **how)
+    session = agent.start(tool, address, free_port(), control_port=free_port(), lifetime=600, **how)
     try:
         assert wire.Channel(agent.local_target(session)).request("hello")["ok"]
-        assert not listens(session["control_port"])
-    finally:
-        assert agent.stop(session)
-
-
-@pytest.mark.parametrize("address, reached", [("0.0.0.0", ["127.0.0.1"]), ("::", ["127.0.0.1", "::1"])])
-def test_it_listens_at_all_addresses_where_that_is_asked_for(address, reached):
-    session = agent.start("pingpong", address, free_port(), lifetime=600)
-    try:
-        for where in ("127.0.0.1", "::1"):
+        for where in ("127.0.0.1", "127.0.0.2", "::1"):
             channel = wire.Channel(target(session)._replace(address=where))
             if where in reached:
                 assert channel.request("hello")["ok"]
@@ -193,15 +158,6 @@ def test_it_listens_at_all_addresses_where_that_is_asked_for(address, reached):
                 with pytest.raises(MeasureError):
                     channel.request("hello")
             channel.close()
-    finally:
-        assert agent.stop(session)
-
-
-def test_ipv6_alone():
-    session = agent.start("pingpong", "::1", free_port(), lifetime=600)
-    try:
-        assert wire.Channel(agent.local_target(session)).request("hello")["ok"]
-        assert not listens(session["port"])
     finally:
         assert agent.stop(session)
 
@@ -216,6 +172,7 @@ def strangers(port, number, source="127.0.0.1"):
         ]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("source", ["127.0.0.1", "127.0.0.9"])
 def test_strangers_shut_nobody_out(source, monkeypatch):
     # a busy machine starts a hundred processes at each end
@@ -242,88 +199,50 @@ def test_a_silent_connection_is_closed(monkeypatch):
             with contextlib.suppress(MeasureError):
                 return wire.Channel(target(session)).request("sample")["ok"]
 
-        assert wait_until(answers)
+        until(answers, "the server answers")
 
 
-def test_clients_started_together_on_one_server():
-    with server() as session:
-        job = clients.Job(target(session), 500, 300, PATIENCE)
-        with contextlib.closing(clients.Clients(job, 4)) as group:
-            group.wait_ready()
-            elapsed = group.exchange()
-            summary = group.summary()
+def test_clients_started_together_on_one_server(running):
+    job = clients.Job(target(running), 500, 300, PATIENCE)
+    with contextlib.closing(clients.Clients(job, 4)) as group:
+        group.wait_ready()
+        elapsed = group.exchange()
+        summary = group.summary()
     assert summary.count == 4 * 300
     assert 0 < summary.smallest <= summary.total / summary.count <= summary.largest < elapsed * 1e6
 
 
-def test_no_client_process_is_left_behind():
-    with server() as session:
-        job = clients.Job(target(session), 1, 10 * 1000 * 1000, 1)
-        with contextlib.closing(clients.Clients(job, 2)) as group:
-            pids = list(group._pids)
-            group.wait_ready()
-            with pytest.raises(MeasureError, match="within the time limit of 1 s"):
-                group.exchange()
+def test_no_client_process_is_left_behind(running):
+    job = clients.Job(target(running), 1, 10 * 1000 * 1000, 1)
+    with contextlib.closing(clients.Clients(job, 2)) as group:
+        pids = list(group._pids)
+        group.wait_ready()
+        with pytest.raises(MeasureError, match="within the time limit of 1 s"):
+            group.exchange()
     assert len(pids) == 2
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
 
 
-def test_a_killed_server_refuses_new_guests():
-    with server() as session:
-        channel = wire.Channel(target(session))
-        assert channel.request("sample")["ok"]
-        kill(session)
-        with pytest.raises(ConnectionRefusedError):
-            clients.open_exchange(clients.Job(target(session), 1, 10, 2))
-        channel.close()
-
-
-def test_niping_is_started_waited_for_and_ended():
+@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGKILL])
+def test_niping_never_outlives_its_server(number):
     with server("niping", binary=STANDIN) as session:
         assert session["port"] != session["control_port"]
         assert listens(session["port"]) and session["version"] == "1"
         assert wire.Channel(target(session)).request("hello")["ok"]
-        assert agent.stop(session)
-        assert not listens(session["port"]) and not listens(session["control_port"])
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_niping_never_outlives_its_server(number):
-    with server("niping", binary=STANDIN) as session:
-        os.kill(session["pid"], number)
-        assert wait_until(lambda: not listens(session["port"]) and not listens(session["control_port"]))
-        assert wait_until(lambda: not alive(session))
-
-
-def test_servers_that_start_at_once_have_a_port_each():
-    """Several hosts with one peer: Ansible starts their servers within a fraction of a second."""
-    sessions, children = [], []
-    read_end, write_end = os.pipe()
-    for _number in range(4):
-        children.append(os.fork())
-        if children[-1] == 0:
-            try:
-                session = agent.start("niping", "127.0.0.1", **request.how_to_serve("niping", STANDIN))
-                os.write(write_end, json.dumps(session).encode("ascii") + b"\n")
-            finally:
-                os._exit(0)
-    os.close(write_end)
-    for child in children:
-        os.waitpid(child, 0)
-    try:
-        with os.fdopen(read_end) as told:
-            sessions = [json.loads(line) for line in told]
-        assert len({session["port"] for session in sessions}) == 4
-        assert all(alive(session) and listens(session["port"]) for session in sessions)
-    finally:
-        for session in sessions:
-            processes.end(session["pid"], session["start_time"])
+        if number is None:
+            assert agent.stop(session)
+        else:
+            os.kill(session["pid"], number)
+        ports = (session["port"], session["control_port"])
+        until(lambda: not any(listens(port) for port in ports), "the server and its agent no longer listen")
+        until(lambda: not alive(session), "the agent has ended")
 
 
 @pytest.mark.parametrize("tool", ["pingpong", "niping"])
 def test_no_server_takes_a_port_while_another_one_chooses(monkeypatch, tool):
+    """Several hosts with one peer: Ansible starts their servers within a fraction of a second."""
     listen, alone = serving.listen, []
 
     def checked(*arguments, **options):
@@ -343,43 +262,32 @@ def test_no_server_takes_a_port_while_another_one_chooses(monkeypatch, tool):
 
 
 def test_the_server_ends_with_niping(tmp_path):
-    program = tmp_path / "niping"
     end = tmp_path / "end"
     work = '"%s" "$@" &\nwhile [ ! -e "%s" ]; do sleep 0.1; done\nkill $!\n' % (STANDIN, end)
-    program.write_text("#!/bin/sh\n[ $1 = -t ] && exit\n" + work)
-    program.chmod(0o755)
-    with server("niping", binary=str(program)) as session:
+    with server("niping", binary=script(tmp_path / "niping", "[ $1 = -t ] && exit\n" + work)) as session:
         assert alive(session)
         end.touch()
-        assert wait_until(lambda: not alive(session))
+        until(lambda: not alive(session), "the server has ended")
 
 
-def test_niping_that_does_not_come_up_says_why(tmp_path):
-    program = tmp_path / "niping"
-    program.write_text("#!/bin/sh\necho 'libsapcrypto.so: cannot open shared object file'\n")
-    program.chmod(0o755)
+def test_niping_that_does_not_come_up_says_why(running, tmp_path):
+    program = script(tmp_path / "niping", "echo 'libsapcrypto.so: cannot open shared object file'\n")
     with pytest.raises(HostError, match="did not come up as a server on port .*libsapcrypto.so: cannot open"):
-        agent.start("niping", "127.0.0.1", program=lambda _address, port: [str(program), str(port)])
+        agent.start("niping", "127.0.0.1", program=lambda _address, port: [program, str(port)])
+    argv = functools.partial(niping.server_argv, STANDIN)
+    with pytest.raises(HostError, match="port %d is in use" % running["port"]):
+        agent.start("niping", "127.0.0.1", port=running["port"], program=argv)
 
 
-def test_a_busy_port_of_niping_is_named():
-    port = free_port()
-    with server(port=port), pytest.raises(HostError, match="port %d is in use" % port):
-        agent.start("niping", "127.0.0.1", port=port, program=functools.partial(niping.server_argv, STANDIN))
-
-
-def test_process_identity():
-    began = processes.start_time(os.getpid())
-    assert processes.is_same(os.getpid(), began)
-    assert not processes.is_same(os.getpid(), "ticks 1")
-    assert not processes.is_same(None, began) and not processes.is_same(os.getpid(), None)
-
-
-def test_process_identity_without_proc():
-    began = processes.start_time(os.getpid(), "/nowhere")
-    assert began.startswith("epoch ") and abs(time.time() - int(began[6:])) < 86400
-    assert processes.is_same(os.getpid(), began, "/nowhere")
-    assert not processes.is_same(os.getpid(), "epoch 1000", "/nowhere")
+@pytest.mark.parametrize("root", ["/", "/nowhere"])
+def test_process_identity(root):
+    began = processes.start_time(os.getpid(), root)
+    if root == "/nowhere":
+        assert began.startswith("epoch ") and abs(time.time() - int(began[6:])) < 86400
+    assert processes.is_same(os.getpid(), began, root)
+    assert not processes.is_same(os.getpid(), "ticks 1", root)
+    assert not processes.is_same(os.getpid(), "epoch 1000", root)
+    assert not processes.is_same(None, began, root) and not processes.is_same(os.getpid(), None, root)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,12 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu.aix
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from measuring import STANDIN, free_port, listens, round_of, server, wait_until
+from measuring import STANDIN, free_port, listens, round_of, server
+from waiting import until
 
+SHARED = aixlike.SHARED + (aixlike.SHARED_REPORT,)
+DEDICATED = aixlike.DEDICATED + (aixlike.DEDICATED_REPORT,)
+VMSTAT_SHARED = aixlike.VMSTAT_SHARED + (aixlike.VMSTAT_SHARED_REPORT,)
 DONATING = (
     "System configuration: type=Dedicated mode=Donating smt=4 lcpu=8 mem=4096MB",
     "%user  %sys  %wait  %idle physc  vcsw",
@@ -40,6 +44,7 @@ OLD = (
     "----- ----- ------ ------",
     "  5.0  20.0    1.0   74.0",
 )
+OLD_WITHOUT_SMT = [line.replace("smt=On", "smt=Off") for line in OLD]
 VMSTAT_DEDICATED = (
     "System configuration: lcpu=8 mem=4096MB",
     "kthr    memory              page              faults        cpu",
@@ -47,6 +52,7 @@ VMSTAT_DEDICATED = (
     " r  b   avm   fre  re  pi  po  fr   sr  cy  in   sy  cs us sy id wa",
     " 0  0 1816828356361 0   0   0   0    0   0   5  271  73  5 20 74  1",
 )
+WITHOUT_ENTITLEMENT = [line.replace("ent=0.50", "") for line in SHARED]
 
 
 def read(lines, processors=None):
@@ -55,45 +61,37 @@ def read(lines, processors=None):
     return [rates for rates in (reports.feed(line) for line in lines) if rates]
 
 
-def test_a_shared_partition_below_its_entitlement_has_shares_of_the_entitlement():
-    (rates,) = read(aixlike.SHARED + (aixlike.SHARED_REPORT,))
-    assert rates == pytest.approx((0.1, 0.3, 0.1, 0.45, 0.5, 2))
-
-
-def test_beyond_its_entitlement_the_shares_are_those_of_what_it_consumes():
-    (rates,) = read(NEWER)
-    assert rates == pytest.approx((0.374 * 0.96, 0.304 * 0.96, 0.322 * 0.96, 0.96, 0.3, 2))
-
-
-@pytest.mark.parametrize("lines", [aixlike.DEDICATED + (aixlike.DEDICATED_REPORT,), DONATING])
-def test_a_dedicated_partition_has_shares_of_its_processors(lines):
-    (rates,) = read(lines)
-    assert rates[:3] == pytest.approx((0.1, 0.4, 1.5))
-    assert rates[3:] == (None, None, 2)
-
-
-def test_where_the_threads_are_not_told_the_processors_are():
-    assert read(OLD) == []
-    (rates,) = read(OLD, processors=2)
-    assert rates[:3] == pytest.approx((0.1, 0.4, 1.5))
-    (rates,) = read([line.replace("smt=On", "smt=Off") for line in OLD], processors=2)
-    assert rates.ncpu == 4
-
-
-def test_vmstat_in_both_layouts():
-    (rates,) = read(aixlike.VMSTAT_SHARED + (aixlike.VMSTAT_SHARED_REPORT,), processors=2)
-    assert rates == pytest.approx((0.1, 0.3, 0.1, 0.45, 0.5, 2))
-    (rates,) = read(VMSTAT_DEDICATED, processors=2)
-    assert rates[:3] == pytest.approx((0.1, 0.4, 1.5)) and rates.physc is None
-    assert read(VMSTAT_DEDICATED) == []
+@pytest.mark.parametrize(
+    "lines, processors, expected",
+    [
+        # below its entitlement, a shared partition has shares of the entitlement, beyond it of what it consumes
+        (SHARED, None, (0.1, 0.3, 0.1, 0.45, 0.5, 2)),
+        (NEWER, None, (0.374 * 0.96, 0.304 * 0.96, 0.322 * 0.96, 0.96, 0.3, 2)),
+        # a dedicated one has shares of its processors
+        (DEDICATED, None, (0.1, 0.4, 1.5, None, None, 2)),
+        (DONATING, None, (0.1, 0.4, 1.5, None, None, 2)),
+        # where the threads are not told, the processors are
+        (OLD, 2, (0.1, 0.4, 1.5, None, None, 2)),
+        (OLD_WITHOUT_SMT, 2, (0.2, 0.8, 3, None, None, 4)),
+        (VMSTAT_SHARED, 2, (0.1, 0.3, 0.1, 0.45, 0.5, 2)),
+        (VMSTAT_DEDICATED, 2, (0.1, 0.4, 1.5, None, None, 2)),
+    ],
+)
+def test_reports_of_lparstat_and_vmstat(lines, processors, expected):
+    (rates,) = read(lines, processors)
+    assert rates[:3] == pytest.approx(expected[:3]) and rates[3:] == expected[3:]
 
 
 def test_a_change_of_the_configuration_counts_from_its_line_on():
     more = aixlike.SHARED[0].replace("ent=0.50", "ent=1.50").replace("lcpu=8", "lcpu=9")
-    first, second = read(aixlike.SHARED + (aixlike.SHARED_REPORT, "System configuration changed.", more) +
-                         aixlike.SHARED[1:] + (aixlike.SHARED_REPORT,))  # fmt: skip
+    first, second = read(SHARED + ("System configuration changed.", more) + SHARED[1:])
     assert (first.entitlement, first.ncpu, second.entitlement, second.ncpu) == (0.5, 2, 1.5, 3)
     assert second.system == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize("lines", [OLD, VMSTAT_DEDICATED, WITHOUT_ENTITLEMENT])
+def test_what_the_shares_are_of_is_unknown(lines):
+    assert read(lines) == []
 
 
 @pytest.mark.parametrize(
@@ -109,10 +107,6 @@ def test_a_change_of_the_configuration_counts_from_its_line_on():
 def test_what_is_no_report_is_none(line):
     assert read(aixlike.SHARED + (line,)) == []
     assert read((line,)) == []
-
-
-def test_a_shared_partition_without_entitlement_is_unknown():
-    assert read([line.replace("ent=0.50", "") for line in aixlike.SHARED] + [aixlike.SHARED_REPORT]) == []
 
 
 @settings(max_examples=100)
@@ -136,25 +130,21 @@ def test_shares_of_any_size_add_up_to_the_whole(figures, hundredths):
     assert rates.user == pytest.approx(user / 1000.0 * whole)
 
 
-def test_processors_of_lsdev():
-    assert count_processors(aixlike.LSDEV_PROCESSORS) == 2
-    assert count_processors("") is None
-
-
 def test_totals_weigh_reports_that_came_together_alike():
-    other = aixlike.SHARED_REPORT.replace("20.0  60.0", "40.0  40.0")
-    low, high = read(aixlike.SHARED + (aixlike.SHARED_REPORT, other))
+    low, high = read(SHARED + (aixlike.SHARED_REPORT.replace("20.0  60.0", "40.0  40.0"),))
     totals = Totals("a")
     totals.add([low, high], 4.0)
     found = totals.snapshot()
     assert (found["user_s"], found["system_s"], found["idle_s"]) == pytest.approx((0.6, 1.0, 0.4))
     assert found["physc_s"] == pytest.approx(1.8) and (found["softirq_s"], found["steal_s"]) == (None, None)
+    assert count_processors(aixlike.LSDEV_PROCESSORS) == 2 and count_processors("") is None
 
 
 @pytest.fixture
 def aix(monkeypatch, tmp_path):
-    """A folder for the tools of a machine that looks like AIX."""
+    """A folder for the tools of a machine that looks like AIX, where lparstat reports on a shared partition."""
     aixlike.pretend(monkeypatch, tmp_path)
+    aixlike.tool(tmp_path, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT)
     return tmp_path
 
 
@@ -165,15 +155,16 @@ def window(own, seconds):
 
 
 def test_a_window_of_the_meter_is_whole_intervals(aix):
-    aixlike.tool(aix, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT)
-    with meter.own() as own:
+    with meter.own() as own, meter.own() as other:
         found = window(own, 0.25)
+        # two meters have nothing in common
+        assert counters.cpu_between(counters.snapshot(meter=own), counters.snapshot(meter=other)) is None
     assert found["elapsed_s"] >= 0.25
     assert found["user_s"] == pytest.approx(0.1 * found["elapsed_s"], abs=1e-3)
     assert found["system_s"] == pytest.approx(0.3 * found["elapsed_s"], abs=1e-3)
     assert (found["softirq_s"], found["steal_s"], found["ncpu"]) == (None, None, 2)
     assert found["physc"] == pytest.approx(0.45, abs=1e-3) and found["entitlement"] == 0.5
-    assert wait_until(lambda: aixlike.running(aix, "lparstat") == 0)
+    until(lambda: aixlike.running(aix, "lparstat") == 0, "lparstat has ended")
 
 
 def test_vmstat_takes_the_place_of_an_lparstat_that_only_complains(aix):
@@ -192,32 +183,25 @@ def test_a_report_about_the_time_since_the_start_of_the_system_does_not_count(ai
     assert first["physc_s"] < 1
 
 
-def test_a_dedicated_partition_has_no_consumption_of_its_own(aix):
+def test_a_dedicated_partition_has_no_consumption_of_its_own(aix, monkeypatch):
+    # without a pseudo terminal, a pipe does
+    monkeypatch.delattr(os, "openpty")
     aixlike.tool(aix, "lparstat", aixlike.DEDICATED, aixlike.DEDICATED_REPORT)
     with meter.own() as own:
         found = window(own, 0)
     assert (found["physc"], found["entitlement"], found["ncpu"]) == (None, None, 2)
 
 
-def test_without_a_pseudo_terminal_a_pipe_does(aix, monkeypatch):
-    monkeypatch.delattr(os, "openpty")
-    aixlike.tool(aix, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT)
-    with meter.own() as own:
-        assert own.sample()["ncpu"] == 2
-
-
-@pytest.mark.parametrize("last", [0, 1])
+@pytest.mark.parametrize("last", [False, True])
 def test_no_tool_and_one_that_ends_are_no_cpu_time_and_not_zero(aix, monkeypatch, last):
-    monkeypatch.setattr(meter, "TOOLS", ("lparstat",))
-    if last:
-        aixlike.tool(aix, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT)
+    monkeypatch.setattr(meter, "TOOLS", ("lparstat",) if last else ("nosuchtool",))
     with meter.own() as own:
         before = counters.snapshot(meter=own)
         if last:
             aixlike.end(aix, "lparstat")
-            assert wait_until(lambda: aixlike.running(aix, "lparstat") == 0)
+            until(lambda: aixlike.running(aix, "lparstat") == 0, "lparstat has ended")
         after = counters.snapshot(meter=own)
-        assert (before["cpu"] is not None) == bool(last)
+        assert (before["cpu"] is not None) == last
         # nor the counters of whatever machine runs this test
         assert after["cpu"] is None and counters.cpu_between(before, after) is None
 
@@ -235,8 +219,8 @@ def test_a_tool_that_says_nothing_is_given_up(aix, monkeypatch):
         os.waitpid(pid, 0)
 
 
+@pytest.mark.gate
 def test_the_tool_ends_when_the_one_who_asks_is_killed(aix):
-    aixlike.tool(aix, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT)
     pid = os.fork()
     if pid == 0:
         try:
@@ -245,13 +229,8 @@ def test_the_tool_ends_when_the_one_who_asks_is_killed(aix):
         finally:
             os._exit(1)
     assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
-    assert (aix / "lparstat.pids").exists() and wait_until(lambda: aixlike.running(aix, "lparstat") == 0)
-
-
-def test_two_meters_have_nothing_in_common(aix):
-    aixlike.tool(aix, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT)
-    with meter.own() as one, meter.own() as other:
-        assert counters.cpu_between(counters.snapshot(meter=one), counters.snapshot(meter=other)) is None
+    assert (aix / "lparstat.pids").exists()
+    until(lambda: aixlike.running(aix, "lparstat") == 0, "lparstat has ended")
 
 
 def test_only_aix_has_a_meter():
@@ -261,7 +240,6 @@ def test_only_aix_has_a_meter():
 
 @pytest.mark.parametrize("tool, binary", [("pingpong", None), ("niping", STANDIN)])
 def test_a_round_on_a_machine_without_proc(aix, monkeypatch, tool, binary):
-    aixlike.tool(aix, "lparstat", aixlike.SHARED, aixlike.SHARED_REPORT)
     with monkeypatch.context() as patches:
         aixlike.without_proc(patches)
         with server(tool, port=free_port(), binary=binary) as session:
@@ -280,7 +258,7 @@ def test_a_round_on_a_machine_without_proc(aix, monkeypatch, tool, binary):
         assert abs(prints["clock_step_s"]) < 1
     assert run["ok"] and run["metrics"]["av2_us"] > 0
     assert control["runs"][0]["cpu"]["client"]["system_s"] > 0 and control["runs"][0]["cpu"]["server"] is None
-    assert wait_until(lambda: aixlike.running(aix, "lparstat") == 0)
+    until(lambda: aixlike.running(aix, "lparstat") == 0, "lparstat has ended")
 
 
 def test_descriptors_are_closed_where_nothing_lists_them(monkeypatch):
@@ -306,7 +284,7 @@ def test_a_process_that_nobody_waited_for_has_ended_also_for_ps():
     pid = os.fork()
     if pid == 0:
         os._exit(0)
-    assert wait_until(lambda: processes.start_time(pid) is None)
+    until(lambda: processes.start_time(pid) is None, "the process has ended")
     assert processes.start_time(pid, "/nowhere") is None
     os.waitpid(pid, 0)
     assert processes.start_time(os.getpid(), "/nowhere").startswith("epoch ")
@@ -321,6 +299,8 @@ class Devices(Host):
 
     def run(self, argv, timeout=30, user=None, env=None):
         if argv == ["lsdev", "-C"]:
+            if self.listing is None:
+                raise HostError("lsdev did not answer within 60 s")
             return Result(0, self.listing, "")
         assert argv[:2] == ["lsattr", "-Pl"] and argv[5:] == ["-F", "value"]
         if argv[4] not in self.values:
@@ -342,15 +322,8 @@ ANY = {"enabled": "1", "ip_addr_list": "any", "port_range": "any"}
         ("smcr0 Defined    SMC-R\n", ANY, "off"),
         ("en0 Available 00-00 Network\n", ANY, "off"),
         ("smcr0 Available  SMC-R\n", {"enabled": "1"}, None),
+        (None, ANY, None),
     ],
 )
 def test_whether_smc_r_is_on(listing, values, expected):
     assert fingerprint.smc_r(Devices(listing, values)) == expected
-
-
-def test_smc_r_is_unknown_where_the_devices_do_not_answer(monkeypatch):
-    def run(self, argv, **_options):
-        raise HostError("lsdev did not answer within 60 s")
-
-    monkeypatch.setattr(Host, "run", run)
-    assert fingerprint.smc_r(Host()) is None

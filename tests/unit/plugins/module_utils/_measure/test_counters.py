@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 
+import captured
 import pytest
 import smckernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import routes as routes_of
@@ -34,31 +35,17 @@ def sample(**changes):
 
 
 def test_cpu_seconds_with_nice_irq_and_iowait():
-    assert counters.parse_cpu(STAT, 100) == {
-        "user_s": 1.2,
-        "system_s": 3.0,
-        "idle_s": 40.5,
-        "softirq_s": 0.13,
-        "steal_s": 0.08,
-        "ncpu": 2,
-    }
+    seconds = {"user_s": 1.2, "system_s": 3.0, "idle_s": 40.5, "softirq_s": 0.13, "steal_s": 0.08}
+    assert counters.parse_cpu(STAT, 100) == dict(seconds, ncpu=2)
+    for text in ("", "intr 1 2 3\n", "cpu  1 2 3\n", "cpu  a b c d e f g h\n"):
+        assert counters.parse_cpu(text, 100) is None
 
 
-@pytest.mark.parametrize("text", ["", "intr 1 2 3\n", "cpu  1 2 3\n", "cpu  a b c d e f g h\n"])
-def test_no_usable_cpu_line_is_none(text):
-    assert counters.parse_cpu(text, 100) is None
-
-
-def test_retransmits_are_found_by_name():
-    assert counters.parse_retransmits(SNMP) == 42
-    assert counters.parse_retransmits("Tcp: A B\nTcp: 1 2\n") is None
-    assert counters.parse_retransmits("") is None
-
-
-def test_received_rps_is_the_tenth_column_in_hex():
-    assert counters.parse_received_rps(LINE % "0000001f" + LINE % "00000001") == [31, 1]
-    assert counters.parse_received_rps("00001c70 00000000 00000000\n") is None
-    assert counters.parse_received_rps("") is None
+def test_network_counters_by_name_and_column():
+    found = [counters.parse_retransmits(text) for text in (SNMP, "Tcp: A B\nTcp: 1 2\n", "")]
+    assert found == [42, None, None]
+    texts = (LINE % "0000001f" + LINE % "00000001", "00001c70 00000000 00000000\n", "")
+    assert [counters.parse_received_rps(text) for text in texts] == [[31, 1], None, None]
 
 
 def test_differences():
@@ -68,14 +55,13 @@ def test_differences():
     assert (used["user_s"], used["system_s"], used["idle_s"]) == (0.5, 0.3, 1.0)
     assert (used["softirq_s"], used["steal_s"], used["ncpu"], used["elapsed_s"]) == (0, 0, 2, 1.5)
     assert counters.net_between(sample(), after) == {"retransmits": 3, "rps_received": 10}
-
-
-def test_a_counter_that_wraps_or_goes_away():
-    after = sample(received_rps=[3, 6], retransmits=1)
+    # a counter that wraps or goes away
     before = sample(received_rps=[0xFFFFFFFE, 6])
+    after = sample(received_rps=[3, 6], retransmits=1)
     assert counters.net_between(before, after) == {"retransmits": None, "rps_received": 5}
-    one_cpu_less = sample(received_rps=[3])
-    assert counters.net_between(before, one_cpu_less)["rps_received"] is None
+    assert counters.net_between(before, sample(received_rps=[3]))["rps_received"] is None
+    assert counters.clock_step(sample(), sample(mono_s=12.0, wall_s=1002.0)) == 0
+    assert counters.clock_step(sample(), sample(mono_s=12.0, wall_s=902.0)) == -100
 
 
 def test_a_machine_without_proc_has_none_and_never_zero(tmp_path):
@@ -96,11 +82,6 @@ def test_this_machine_has_them_all():
     assert value["retransmits"] >= 0 and len(value["received_rps"]) >= 1
 
 
-def test_clock_step():
-    assert counters.clock_step(sample(), sample(mono_s=12.0, wall_s=1002.0)) == 0
-    assert counters.clock_step(sample(), sample(mono_s=12.0, wall_s=902.0)) == -100
-
-
 STATUS = "%d (a (b) c) S 1 2 3 4 5 6 7 8 9 10 %d %d %d %d 20 0 1 0 99 0\n"
 
 
@@ -118,27 +99,20 @@ def test_the_time_of_a_process_is_that_of_all_that_descend_from_it(tmp_path):
     process(tmp_path, 10, (100, 50, 30, 20), children=(11, 12), threads=(13,))
     process(tmp_path, 11, (7, 0, 0, 0), children=(14,))
     process(tmp_path, 12, (0, 1, 0, 0))
+    # one that is gone
+    assert counters.process_seconds([10], str(tmp_path)) is None
     process(tmp_path, 14, (0, 2, 0, 0))
     process(tmp_path, 15, (1000, 0, 0, 0))
     (tmp_path / "proc" / "10" / "task" / "13" / "children").write_text("15")
     ticks = float(os.sysconf("SC_CLK_TCK"))
     assert counters.process_seconds([10], str(tmp_path)) == (200 + 7 + 1 + 2 + 1000) / ticks
     assert counters.process_seconds([12, 14], str(tmp_path)) == 3 / ticks
-
-
-def test_a_process_that_is_gone_or_a_kernel_that_lists_no_children_is_none(tmp_path):
-    process(tmp_path, 10, (1, 1, 1, 1), children=(11,))
-    assert counters.process_seconds([10], str(tmp_path)) is None
-    process(tmp_path, 11, (1, 1, 1, 1))
-    assert counters.process_seconds([10], str(tmp_path)) is not None
+    # a kernel that lists no children
     (tmp_path / "proc" / "11" / "task" / "11" / "children").unlink()
     assert counters.process_seconds([10], str(tmp_path)) is None
     assert counters.process_seconds([99], str(tmp_path)) is None
-
-
-@pytest.mark.parametrize("text", ["", "7", "7 (x) S 1 2 3", (STATUS % (7, 1, 2, 3, 4)).replace(" 3 4 20", " x 4 20")])
-def test_no_usable_line_of_a_process_is_none(text):
-    assert counters.parse_process(text, 100) is None
+    for text in ("", "7", "7 (x) S 1 2 3", (STATUS % (7, 1, 2, 3, 4)).replace(" 3 4 20", " x 4 20")):
+        assert counters.parse_process(text, 100) is None
 
 
 def test_what_children_used_counts_before_and_after_they_end():
@@ -198,22 +172,15 @@ def test_a_route_without_an_interface_of_this_machine(monkeypatch, answer):
     assert routes_of.route_interface("10.1.0.7", "10.2.0.9") is None
 
 
-def test_ends_of_two_families_have_no_route():
-    assert routes_of.route_interface("127.0.0.1", "::1") is None
-
-
-def test_loopback_is_an_interface_too():
+def test_loopback_is_an_interface_too(tmp_path):
     prints = fingerprint.fingerprint("127.0.0.1", "127.0.0.1")
     assert prints["interface"] == "lo" and prints["mtu"] > 1000
     assert fingerprint.fingerprint("::ffff:127.0.0.1", "127.0.0.1")["address"] == "127.0.0.1"
     assert routes_of.route_interface("no address", "127.0.0.1") is None
-
-
-def test_queues_of_the_route_in_number_order(tmp_path):
-    queues = tmp_path / "sys" / "class" / "net" / "lo" / "queues"
-    for number in range(20):
-        (queues / ("rx-%d" % number)).mkdir(parents=True)
-        (queues / ("rx-%d" % number) / "rps_cpus").write_text("%x\n" % number)
-    (queues / "tx-0").mkdir()
+    assert routes_of.route_interface("127.0.0.1", "::1") is None
+    # the queues in the order of their numbers
+    queues = "/sys/class/net/lo/queues/"
+    captured.grow(tmp_path, {queues + "rx-%d/rps_cpus" % number: "%x\n" % number for number in range(20)})
+    captured.grow(tmp_path, {queues + "tx-0": {"folder": True}})
     masks = fingerprint.fingerprint("127.0.0.1", "127.0.0.1", str(tmp_path))["rps_cpus"]
     assert list(masks) == ["rx-%d" % number for number in range(16)] and masks["rx-11"] == "b"

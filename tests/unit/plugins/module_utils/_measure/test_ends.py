@@ -2,78 +2,68 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Nothing goes on for ever: programs behind a script, the server of the control, an end that only drips."""
 
-import contextlib
 import os
 import signal
-import socket
-import threading
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.descriptors import keep_only
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import STANDIN, listens, server, wait_until, with_a_limit
+from measuring import STANDIN, listens, script, server, with_a_limit
+from waiting import until
 
 
-def script(folder, name, text):
-    path = folder / name
-    path.write_text("#!/bin/sh\n" + text)
-    path.chmod(0o755)
-    return str(path)
+class Sleeper:
+    """A script that starts a program and waits for it."""
 
+    def __init__(self, folder):
+        self._pid, self._over = folder / "pid", folder / "over"
+        text = 'sleep 600 & echo $! > "%s"\nwait $! && touch "%s"\n' % (self._pid, self._over)
+        self.program = script(folder / "tool", text)
 
-def told(program):
-    """Whether the script has written which program it started."""
-    path = os.path.join(os.path.dirname(program), "pid")
-    return os.path.exists(path) and os.path.getsize(path) > 0
+    def begun(self, *_nothing):
+        return self._pid.exists() and self._pid.read_text()
 
-
-def over(program):
-    """Whether the program that the script started came to its own end."""
-    return os.path.exists(os.path.join(os.path.dirname(program), "pid.over"))
+    def is_ended(self):
+        """Assert that its program ends, and not by itself."""
+        until(lambda: processes.start_time(int(self._pid.read_text())) is None, "the program has ended")
+        assert not self._over.exists()
 
 
 @pytest.fixture
 def sleeper(tmp_path):
-    """(a script that starts a program and waits for it, a function: whether that program runs)."""
-    told = tmp_path / "pid"
-
-    def runs():
-        pid = int(told.read_text())
-        return processes.start_time(pid) is not None
-
-    return script(tmp_path, "tool", 'sleep 600 & echo $! > "%s"\nwait $! && touch "%s.over"\n' % (told, told)), runs
+    return Sleeper(tmp_path)
 
 
-def test_the_server_behind_a_script_ends_with_it(tmp_path):
-    program = script(tmp_path, "niping", '"%s" "$@"\nexit $?\n' % STANDIN)
-    with server("niping", binary=program) as session:
-        assert agent.stop(session)
-        assert wait_until(lambda: not listens(session["port"]))
-
-
-def test_the_server_behind_a_script_ends_with_an_agent_that_was_killed(tmp_path):
-    program = script(tmp_path, "niping", '"%s" "$@"\nexit $?\n' % STANDIN)
-    with server("niping", binary=program) as session:
-        os.kill(session["pid"], signal.SIGKILL)
-        assert wait_until(lambda: not listens(session["port"]))
-
-
-def test_the_client_behind_a_script_ends_at_the_time_limit(sleeper):
-    program, runs = sleeper
-
+@pytest.mark.gate
+@pytest.mark.parametrize("together", [True, False])
+def test_the_client_behind_a_script_ends_at_the_time_limit(sleeper, together):
     def attempt(seconds):
-        with pytest.raises(MeasureError, match="did not end within the time limit of %d s" % seconds):
-            programs.run_together([[program]], seconds)
+        if together:
+            with pytest.raises(MeasureError, match="did not end within the time limit of %d s" % seconds):
+                programs.run_together([[sleeper.program]], seconds)
+        else:
+            assert programs.ask([sleeper.program], seconds) == ""
 
-    with_a_limit(attempt, lambda _nothing: told(program))
-    assert wait_until(lambda: not runs())
+    with_a_limit(attempt, sleeper.begun)
+    sleeper.is_ended()
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_the_server_behind_a_script_ends_with_its_agent(tmp_path, kill):
+    program = script(tmp_path / "niping", '"%s" "$@"\nexit $?\n' % STANDIN)
+    with server("niping", binary=program) as session:
+        if kill:
+            os.kill(session["pid"], signal.SIGKILL)
+        else:
+            assert agent.stop(session)
+        until(lambda: not listens(session["port"]), "the server no longer listens")
 
 
 def test_programs_that_print_more_than_a_pipe_holds_end_by_themselves(tmp_path):
-    program = script(tmp_path, "talker", "echo begin $1\nhead -c 300000 /dev/zero | tr '\\0' x\necho end $1 >&2\n")
+    program = script(tmp_path / "talker", "echo begin $1\nhead -c 300000 /dev/zero | tr '\\0' x\necho end $1 >&2\n")
     ran = programs.run_together([[program, "1"], [program, "2"]], 600, half=1000)
     assert ran.codes == [0, 0]
     for number, text in enumerate(ran.texts, 1):
@@ -81,44 +71,29 @@ def test_programs_that_print_more_than_a_pipe_holds_end_by_themselves(tmp_path):
         assert len(text) < 2100
 
 
-def test_the_client_behind_a_script_ends_with_a_module_that_was_killed(sleeper):
-    program, runs = sleeper
+@pytest.mark.gate
+@pytest.mark.parametrize("at_once", [False, True])
+def test_the_client_behind_a_script_ends_with_a_module_that_was_killed(sleeper, monkeypatch, at_once):
+    start = processes.start
+
+    def killed(argv, **options):
+        start(argv, **options)
+        until(sleeper.begun, "the script has started its program")
+        os.kill(os.getpid(), signal.SIGKILL)
+
     pid = os.fork()
     if pid == 0:
         try:
-            programs.run_together([[program]], 600)
+            if at_once:
+                monkeypatch.setattr(processes, "start", killed)
+            programs.run_together([[sleeper.program]], 600)
         finally:
             os._exit(0)
-    assert wait_until(lambda: told(program))
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    assert wait_until(lambda: not runs())
-
-
-def test_a_module_that_is_killed_as_soon_as_a_program_runs_leaves_none(sleeper, monkeypatch):
-    program, runs = sleeper
-    pid = os.fork()
-    if pid == 0:
-        try:
-            start = processes.start
-
-            def killed(argv, **options):
-                start(argv, **options)
-                wait_until(lambda: told(program))
-                os.kill(os.getpid(), signal.SIGKILL)
-
-            monkeypatch.setattr(processes, "start", killed)
-            programs.run_together([[program]], 600)
-        finally:
-            os._exit(0)
+    if not at_once:
+        until(sleeper.begun, "the script has started its program")
+        os.kill(pid, signal.SIGKILL)
     assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
-    assert wait_until(lambda: not runs())
-
-
-def test_a_script_is_not_waited_for_longer_than_the_time_limit(sleeper):
-    program, runs = sleeper
-    assert with_a_limit(lambda seconds: programs.ask([program], seconds), lambda _text: told(program)) == ""
-    assert wait_until(lambda: not runs()) and not over(program)
+    sleeper.is_ended()
 
 
 def test_ending_a_process_that_leads_no_group_leaves_its_group_alone():
@@ -132,6 +107,7 @@ def test_ending_a_process_that_leads_no_group_leaves_its_group_alone():
     os.waitpid(child, 0)
 
 
+@pytest.mark.gate
 def test_the_server_of_the_control_ends_with_a_module_that_was_killed():
     """It would hold the output of the module open, and Ansible waits for the end of that."""
     read_end, write_end = os.pipe()
@@ -149,32 +125,6 @@ def test_the_server_of_the_control_ends_with_a_module_that_was_killed():
     assert listens(port)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    assert wait_until(lambda: not listens(port))
+    until(lambda: not listens(port), "the server no longer listens")
     assert os.read(read_end, 1) == b""
     os.close(read_end)
-
-
-def test_a_line_that_drips_is_not_waited_for_longer_than_one_that_does_not_come():
-    ours, theirs = socket.socketpair()
-    ours.settimeout(0.5)
-    over = threading.Event()
-
-    def drip():
-        with contextlib.suppress(OSError):
-            for _count in range(600):
-                if over.wait(0.1):
-                    break
-                theirs.send(b"x")
-            theirs.shutdown(socket.SHUT_RDWR)  # who reads until now is told so
-
-    dripping = threading.Thread(target=drip)
-    dripping.start()
-    try:
-        with pytest.raises(socket.timeout):
-            wire.Lines(ours).read()
-        assert ours.gettimeout() == 0.5
-    finally:
-        over.set()
-        dripping.join()
-        ours.close()
-        theirs.close()

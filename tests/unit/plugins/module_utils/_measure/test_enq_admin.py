@@ -4,14 +4,14 @@
 
 import os
 import signal
-import time
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enq_admin
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enq_programs import Runner
 from enqueueing import ENQ_ADMIN, agent_of, asked, record_of, standin
-from measuring import errors, wait_until
+from measuring import errors
+from waiting import until
 
 LOADS = ("sd_benchmark", "create_locks", "verify_entries", "live_statistics")
 # In the documented layout, with other hosts and values.
@@ -66,17 +66,9 @@ def test_info():
     assert enq_admin.release_of(INFO) == "793.250"
     assert enq_admin.parse_info(INFO)["Start Time"] == "2026-11-18 06:00:07"
     assert enq_admin.release_of("nothing\n") == "unknown"
-
-
-@pytest.mark.parametrize("line", ["a\n", " ", "a "])
-def test_lines_without_a_colon_take_no_long_time(line):
-    times = []
-    for count in (1000, 16000):
-        begin = time.process_time()
-        assert enq_admin.parse_info("x" + line * count) == {}
-        times.append(time.process_time() - begin)
-    # linear: 16 times as much; it was 256 times as much
-    assert times[1] < 100 * (times[0] + 0.001)
+    # lines without a colon: the time grows with their number, not with its square, which would be minutes
+    for line in ("a\n", " ", "a "):
+        assert enq_admin.parse_info("x" + line * 200000) == {}
 
 
 def test_the_list_of_locks_with_any_blank_lines():
@@ -111,6 +103,7 @@ def test_commands():
     assert command.lock("release_locks", 5, "ZP1.2")[-1] == "--release_locks=5:E:ZP1.2::ZPOWER_SAP_TUNING:ZP1.2.%u"
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("load", LOADS)
 def test_every_load_brings_the_response_time_and_leaves_nothing(server, session, load):
     record = record_of(workload(server, load, processes=2, run_seconds=0.2), session, runs=1)
@@ -133,6 +126,7 @@ def test_the_response_is_the_median_of_the_footers():
         enq_admin._outcome([INFO.replace("281", "0")], 2.0)
 
 
+@pytest.mark.gate
 def test_locks_of_others_are_respected_and_never_released(server, session):
     server.lock_of_another()
     record = record_of(workload(server, "sd_benchmark", run_seconds=0.1), session)
@@ -144,21 +138,22 @@ def test_locks_of_others_are_respected_and_never_released(server, session):
     assert errors(record_of(workload(server, "live_statistics", run_seconds=0.1), session)) == [None] * 3
 
 
-def test_a_table_that_is_too_small_fails_the_run_and_is_emptied(tmp_path, monkeypatch, session):
+@pytest.mark.gate
+@pytest.mark.parametrize(
+    "hang, timeout, words", [(False, 60.0, "lock table overflow"), (True, 1.0, "within the time limit of 1 s")]
+)
+def test_the_locks_of_a_run_that_fails_go(tmp_path, monkeypatch, session, hang, timeout, words):
     with standin(tmp_path, "ENSA2", monkeypatch, maximum=25) as server:
-        record = record_of(workload(server, "create_locks"), session, runs=1)
-        assert all("lock table overflow" in one for one in errors(record))
+        server.order(hang=hang)
+        record = record_of(workload(server, "create_locks"), session, runs=1, warmup=0, timeout=timeout)
+        assert words in errors(record)[0]
         assert server.count() == 0 and "left_behind" not in record
 
 
-def test_a_run_over_its_time_fails_and_its_locks_go(server, session):
-    server.order(hang=True)
-    record = record_of(workload(server, "create_locks"), session, runs=1, warmup=0, timeout=1.0)
-    assert "did not end within the time limit of 1 s" in errors(record)[0]
-    assert server.count() == 0 and "left_behind" not in record
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGKILL, marks=pytest.mark.gate), pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)],
+)
 def test_a_measurement_that_is_ended_leaves_no_lock(server, session, number):
     server.order(hang=True)
     pid = os.fork()
@@ -167,10 +162,10 @@ def test_a_measurement_that_is_ended_leaves_no_lock(server, session, number):
             record_of(workload(server, "create_locks", users=2), session, timeout=600.0)
         finally:
             os._exit(0)
-    assert wait_until(lambda: server.count() == 10), "the program has not begun"
+    until(lambda: server.count() == 10, "the program has made its first locks")
     os.kill(pid, number)
     os.waitpid(pid, 0)
-    assert wait_until(lambda: server.count() == 0)
+    until(lambda: server.count() == 0, "no lock is left")
 
 
 def test_more_processes_than_users(server):

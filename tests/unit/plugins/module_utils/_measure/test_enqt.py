@@ -9,11 +9,13 @@ import tempfile
 import threading
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enq_programs import Runner
 from enqueueing import ENQT, LOCK, agent_of, asked, record_of, standin
-from measuring import errors, measured, wait_until
+from measuring import PATIENCE, errors, measured
+from waiting import until
 
 # The four published figures for one process with SMC-R, in layouts that the output may have: none is documented.
 PUBLISHED = {
@@ -70,10 +72,10 @@ def test_commands():
     assert sent == {"8", "10", "11", "12", "20"}
 
 
-@pytest.mark.parametrize("intent", [81, "81", "stall", None, "97 "])
-def test_no_other_operation_can_be_sent(intent):
-    with pytest.raises(KeyError):
-        enqt.command("e", "p", intent)
+def test_no_other_operation_can_be_sent():
+    for intent in (81, "81", "stall", None, "97 "):
+        with pytest.raises(KeyError):
+            enqt.command("e", "p", intent)
     with pytest.raises((TypeError, ValueError)):
         enqt.command("e", "p", "create_locks", "10; 81")
 
@@ -81,9 +83,6 @@ def test_no_other_operation_can_be_sent(intent):
 @pytest.mark.parametrize("text", [TABLE, UNIT_ABOVE, ONE_A_LINE, ON_ONE_LINE])
 def test_rates_by_their_meaning(text):
     assert enqt.parse_rates(text) == PUBLISHED
-
-
-def test_rates_by_second_become_rates_by_minute():
     text = "Ops/sec  10 s  1 min\n 6871.2 6882\n"
     assert enqt.parse_rates(text) == {"ops_per_min_10s": 6871.2 * 60, "ops_per_min_1min": 6882.0 * 60}
 
@@ -117,33 +116,31 @@ def test_number_of_entries():
         enqt.parse_rates("Ops/min actual\n%s\n" % ("9" * 400))
 
 
-@pytest.mark.parametrize(
-    "seconds, name",
-    [(3, "actual"), (10, "actual"), (11, "10s"), (64, "10s"), (65, "1min"), (305, "5min"), (900, "5min")],
-)
-def test_the_longest_average_that_lies_in_a_run_decides(seconds, name):
-    assert enqt.longest_average(seconds) == "ops_per_min_" + name
+def test_the_longest_average_that_lies_in_a_run_decides():
+    found = [enqt.longest_average(seconds) for seconds in (3, 10, 11, 64, 65, 305, 900)]
+    assert found == ["ops_per_min_" + name for name in ["actual", "actual", "10s", "10s", "1min", "5min", "5min"]]
 
 
+@pytest.mark.gate
 def test_the_benchmarks_load(server, session):
     load = {"processes": 2, "run_seconds": 3}
-    (record,) = measured(lambda: [record_of(workload(server, "sd_benchmark", **load), session, warmup=0)])
-    assert errors(record) == [None] * 2 and "left_behind" not in record
+    (record,) = measured(lambda: [record_of(workload(server, "sd_benchmark", **load), session, runs=1, warmup=0)])
+    assert errors(record) == [None] and "left_behind" not in record
     assert record["workload"]["name"] == "enqt-sd_benchmark-x2" and record["workload"]["connections"] == 2
     assert record["workload"]["argv"] == [ENQT, "pf=" + server.profile, "10", "3"]
     assert record["workload"]["metric"] == {"name": "ops_per_min_actual", "unit": "operations/min", "better": "higher"}
-    for run in record["runs"]:
-        assert set(run["metrics"]) == set(PUBLISHED) | {"units"}
-        assert run["metrics"]["ops_per_min_actual"] > 0 and run["elapsed_s"] >= 3
-        assert run["metrics"]["units"] == pytest.approx(
-            run["metrics"]["ops_per_min_actual"] * run["elapsed_s"] / 60, rel=1e-3
-        )
-        assert "Enqueue Ops/min" in run["raw"] and "orders" in run["raw"]
+    (run,) = record["runs"]
+    assert set(run["metrics"]) == set(PUBLISHED) | {"units"}
+    rate = run["metrics"]["ops_per_min_actual"]
+    assert rate > 0 and run["elapsed_s"] >= 3
+    assert run["metrics"]["units"] == pytest.approx(rate * run["elapsed_s"] / 60, rel=1e-3)
+    assert "Enqueue Ops/min" in run["raw"] and "orders" in run["raw"]
     assert server.count() == 0
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("load, metric", [("create_locks", "lock_us"), ("verify_entries", "verify_us")])
-def test_a_number_of_locks(server, session, load, metric, tmp_path):
+def test_a_number_of_locks(server, session, load, metric):
     begun = set(os.listdir("."))
     record = record_of(workload(server, load), session)
     assert errors(record) == [None] * 3
@@ -154,6 +151,7 @@ def test_a_number_of_locks(server, session, load, metric, tmp_path):
     assert set(os.listdir(".")) == begun, "a trace file was left"
 
 
+@pytest.mark.gate
 def test_watching_makes_no_locks_and_minds_none(server, session):
     """It needs others at work, though: what nobody does has no rate."""
     server.lock_of_another()
@@ -185,13 +183,7 @@ def test_a_rate_of_nothing_is_no_figure():
         one._rated(enqt.parse_rates("Ops/min 1 min 10 s\n 0 17\n"), "Ops/min", 3.0)
 
 
-def test_an_output_that_nobody_can_read_fails_the_run_with_it(server, session):
-    server.order(no_rates=True)
-    record = record_of(workload(server, "sd_benchmark", run_seconds=3), session, runs=1, warmup=0)
-    assert "no rates that can be read" in errors(record)[0] and "everything is fine" in errors(record)[0]
-    assert record["runs"][0]["metrics"] == {} and server.count() == 0
-
-
+@pytest.mark.gate
 def test_locks_of_others_are_respected(server, session):
     server.lock_of_another()
     record = record_of(workload(server, "create_locks"), session)
@@ -202,6 +194,24 @@ def test_locks_of_others_are_respected(server, session):
     assert server.count() == 1
 
 
+@pytest.mark.gate
+@pytest.mark.parametrize(
+    "order, load, timeout, words, left",
+    [
+        ("no_rates", "sd_benchmark", PATIENCE, ["no rates that can be read", "everything is fine"], 0),
+        ("hang", "create_locks", 1.0, ["did not end within the time limit of 1 s"], 0),
+        ("destroys_nothing", "create_locks", PATIENCE, ["30 locks more than before the measurement stay"], 30),
+    ],
+)
+def test_a_run_that_fails_and_its_locks(server, session, order, load, timeout, words, left):
+    server.order(**{order: True})
+    record = record_of(workload(server, load, run_seconds=3), session, runs=1, warmup=0, timeout=timeout)
+    assert all(word in errors(record)[0] for word in words) and record["runs"][0]["metrics"] == {}
+    assert server.count() == left
+    assert ("release them in SM12" in record.get("left_behind", "")) is bool(left)
+
+
+@pytest.mark.gate
 def test_a_table_that_is_too_small_fails_the_run_and_is_emptied(tmp_path, monkeypatch, session):
     with standin(tmp_path, "ENSA1", monkeypatch, maximum=20) as server:
         record = record_of(workload(server, "create_locks"), session, runs=1)
@@ -210,33 +220,26 @@ def test_a_table_that_is_too_small_fails_the_run_and_is_emptied(tmp_path, monkey
         assert server.count() == 0 and "left_behind" not in record
 
 
-def test_a_run_over_its_time_fails_and_its_locks_go(server, session):
-    server.order(hang=True)
-    record = record_of(workload(server, "create_locks"), session, runs=1, warmup=0, timeout=1.0)
-    assert "did not end within the time limit of 1 s" in errors(record)[0]
-    assert server.count() == 0
-
-
-def test_locks_that_do_not_go_are_said(server, session):
-    server.order(destroys_nothing=True)
-    record = record_of(workload(server, "create_locks"), session, runs=1, warmup=0)
-    assert "30 locks more than before the measurement stay in the lock table" in errors(record)[0]
-    assert "release them in SM12" in record["left_behind"] and server.count() == 30
-
-
-def test_no_server(tmp_path, session):
+@pytest.mark.gate
+@pytest.mark.parametrize(
+    "program, words", [(ENQT, "connection to enqueue server failed"), ("/nowhere/enqt", "enqt cannot be run: No such")]
+)
+def test_no_server(tmp_path, session, program, words):
     profile = tmp_path / "PRD_ASCS01_prdascs"
     profile.write_text("SAPSYSTEM = 01\nenque/serverhost = 127.0.0.1\nstandin/enqueue_port = 1\n")
-    one = enqt.Enqt(asked("create_locks"), ENQT, str(profile), Runner())
-    assert "connection to enqueue server failed" in errors(record_of(one, session))[0]
-    one = enqt.Enqt(asked("create_locks"), "/nowhere/enqt", str(profile), Runner())
-    assert "/nowhere/enqt cannot be run: No such file" in errors(record_of(one, session))[0]
+    one = enqt.Enqt(asked("create_locks"), program, str(profile), Runner())
+    assert words in errors(record_of(one, session))[0]
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
-def test_a_measurement_that_is_ended_leaves_no_lock_no_program_and_no_file(
-    server, session, number, tmp_path, monkeypatch
-):
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGKILL, marks=pytest.mark.gate),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.nightly),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.nightly),
+    ],
+)
+def test_a_measurement_that_is_ended_leaves_nothing(server, session, number, tmp_path, monkeypatch):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
@@ -247,27 +250,20 @@ def test_a_measurement_that_is_ended_leaves_no_lock_no_program_and_no_file(
             record_of(workload(server, "create_locks"), session, timeout=600.0)
         finally:
             os._exit(0)
-    assert wait_until(lambda: server.count() == 10), "the program has not begun"
+    until(lambda: server.count() == 10, "the program has made its first locks")
     assert [name for _folder, _folders, names in os.walk(str(temporary)) for name in names if "dev_eq_" in name]
     os.kill(pid, number)
     os.waitpid(pid, 0)
-    assert wait_until(lambda: server.count() == 0)
-    assert wait_until(lambda: not programs_of(server.profile))
-    assert wait_until(lambda: not os.listdir(str(temporary)))
+    until(lambda: server.count() == 0, "no lock is left")
+    until(lambda: not programs_of(server.profile), "no program is left")
+    until(lambda: not os.listdir(str(temporary)), "no file is left")
     assert server.count() == 0
 
 
 def programs_of(profile):
     """The processes that were started with a profile."""
-    return [name for name in os.listdir("/proc") if name.isdigit() and profile in words_of(name)]
-
-
-def words_of(pid):
-    try:
-        with open("/proc/%s/cmdline" % pid, "rb") as stream:
-            return stream.read().decode("utf-8", "replace")
-    except OSError:
-        return ""
+    commands = {name: Host().read("/proc/%s/cmdline" % name) for name in os.listdir("/proc") if name.isdigit()}
+    return [name for name, command in commands.items() if profile in (command or "")]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import ALONE, UNIT, errors, plan, wait_until
+from measuring import ALONE, UNIT, errors, plan
+from waiting import until
 
 FIXTURES = os.path.join(UNIT, "fixtures", "fio")
 OPTIONS = {
@@ -223,7 +224,7 @@ def test_ended_while_fio_works_its_files_go(tmp_path, number):
             rounds.measure_round(plan(run_seconds=1.0, timeout=600.0), workloads)
         finally:
             os._exit(1)
-    at_work = wait_until(lambda: any(files for _path, _folders, files in os.walk(str(tmp_path))))
+    until(lambda: any(files for _path, _folders, files in os.walk(str(tmp_path))), "fio has a file")
     os.kill(pid, number)
     os.waitpid(pid, 0)
-    assert at_work and wait_until(lambda: os.listdir(str(tmp_path)) == [])
+    until(lambda: os.listdir(str(tmp_path)) == [], "the files of fio are gone")

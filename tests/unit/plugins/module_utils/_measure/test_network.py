@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The published network workloads over the embedded engine, from the options to the records."""
 
+import contextlib
 import json
 import socket
 
 import pytest
 from action_options import names_of
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import network, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
-from measuring import OPTIONS, PATIENCE, errors, server, target
+from measuring import OPTIONS, PATIENCE, errors, script, server, target
 
 SESSION = {"tool": "pingpong", "port": 3298, "control_port": 3298, "token": "t"}
 ROUND_TRIPS = {"avg_us", "max_us", "min_us", "av2_us", "tr_kib_per_s", "tr2_kib_per_s", "round_trips"}
@@ -47,9 +48,6 @@ def test_the_matrix_is_the_published_one():
     names = names_of("measure_workload", workload="network", session=SESSION)
     assert len(names) == len(set(names)) == 20
     assert {"pingpong-latency", "pingpong-onlTrans-x10", "pingpong-strWrite-x250"} <= set(names)
-
-
-def test_names_from_what_a_playbook_may_write():
     given = {"kinds": "strRead,latency", "connections": "1,10"}
     names = names_of("measure_workload", workload="network", session=dict(SESSION, tool="netperf"), network=given)
     assert names == ["netperf-strRead", "netperf-latency", "netperf-strRead-x10", "netperf-latency-x10"]
@@ -104,41 +102,26 @@ def test_the_command_line_says_what_was_done_and_no_secret(session):
 def test_streams_calibrate_themselves(session):
     for record in round_of(session, {"kinds": ["strRead", "strWrite"]}, loops=0, run_seconds=0.05, runs=1):
         assert record["workload"]["loops"] >= 10 and errors(record) == [None, None]
-
-
-def test_a_server_that_is_gone_fails_every_run():
-    with server() as running:
-        processes.end(running["pid"], running["start_time"])
-        records = round_of(running, {"kinds": ["strWrite", "onlTrans"]})
-    for record in records:
-        assert all("connection refused" in error for error in errors(record))
-        assert all(run["metrics"] == {} for run in record["runs"])
-
-
-def test_a_stream_that_cannot_end_in_time_is_a_failed_run(session):
     (record,) = round_of(session, {"kinds": ["strRead"]}, loops=10000000, runs=1, warmup=0, timeout=1.0)
     assert "within the time limit of 1 s" in errors(record)[0]
 
 
 @pytest.mark.parametrize(
-    "request_, words",
+    "operation, details, words",
     [
-        ({"op": "stream", "direction": "sideways", "bytes": 10, "loops": 1}, "direction must be in or out"),
-        ({"op": "stream", "direction": "in", "bytes": 0, "loops": 1}, "bytes must be a number from 1"),
-        ({"op": "stream", "direction": "out", "bytes": 10, "loops": 0}, "loops must be a number from 1"),
-        ({"op": "exchange", "bytes": 10, "loops": 1, "response_bytes": 0}, "response_bytes must be a number from 1"),
+        ("stream", {"direction": "sideways", "bytes": 10, "loops": 1}, "direction must be in or out"),
+        ("stream", {"direction": "in", "bytes": 0, "loops": 1}, "bytes must be a number from 1"),
+        ("stream", {"direction": "out", "bytes": 10, "loops": 0}, "loops must be a number from 1"),
+        ("exchange", {"bytes": 10, "loops": 1, "response_bytes": 0}, "response_bytes must be a number from 1"),
     ],
 )
-def test_the_server_refuses_what_makes_no_sense(session, request_, words):
+def test_the_server_refuses_what_makes_no_sense(session, operation, details, words):
     lines = wire.open_lines(target(session))
-    try:
-        details = {name: value for name, value in request_.items() if name != "op"}
+    with contextlib.closing(lines.sock):
         with pytest.raises(MeasureError, match=words):
-            wire.ask(lines, request_["op"], timeout=PATIENCE, **details)
+            wire.ask(lines, operation, timeout=PATIENCE, **details)
         # it is still of use
         assert wire.ask(lines, "sample")["ok"]
-    finally:
-        lines.sock.close()
 
 
 @pytest.mark.parametrize(
@@ -174,25 +157,22 @@ def test_smc_sockets_are_opened_and_what_became_of_them_is_recorded(monkeypatch)
         assert record["runs"][0]["links"] == [{"mode": None, "fallback": None, "connections": 2}]
 
 
-def test_which_server():
+def test_which_server(tmp_path):
     tool, how, _result = request.server(chosen(transport="smc"), {"path": None}, "/nowhere")
     assert (tool, how) == ("pingpong", {"version": "1", "kind": "smc"})
     with pytest.raises(MeasureError, match="netserver was not found in /nowhere, /nor/here: install it"):
         request.server(chosen(tool="netperf"), {"path": None}, "/nowhere:/nor/here")
     with pytest.raises(MeasureError, match="transport smc takes tool pingpong"):
         request.server(chosen(tool="qperf", transport="smc"), {"path": None}, "/nowhere")
-
-
-def test_the_server_lies_beside_the_client_that_was_named(tmp_path):
-    for name in ("netperf", "netserver"):
-        (tmp_path / name).write_text("#!/bin/sh\necho Netperf version 9.9\n")
-        (tmp_path / name).chmod(0o755)
-    path = str(tmp_path / "netperf")
-    _tool, how, _result = request.server(chosen(tool="netperf"), {"path": path}, "/nowhere")
-    assert how["version"] == "9.9" and how["program"](None, 1) == [str(tmp_path / "netserver"), "-D", "-p", "1"]
-    (tmp_path / "netserver").unlink()
+    # it lies beside the client that was named
+    client, server_ = tmp_path / "netperf", tmp_path / "netserver"
+    for program in (client, server_):
+        script(program, "echo Netperf version 9.9\n")
+    _tool, how, _result = request.server(chosen(tool="netperf"), {"path": str(client)}, "/nowhere")
+    assert how["version"] == "9.9" and how["program"](None, 1) == [str(server_), "-D", "-p", "1"]
+    server_.unlink()
     with pytest.raises(MeasureError, match="netserver is no executable file: set path to netserver"):
-        request.server(chosen(tool="netperf"), {"path": path}, "/nowhere")
+        request.server(chosen(tool="netperf"), {"path": str(client)}, "/nowhere")
 
 
 def test_every_tool_has_what_the_set_needs():

@@ -34,6 +34,8 @@ def test_figures_are_those_of_niping():
     assert figures["round_trips"] == 7
     assert figures["tr2_kib_per_s"] == pytest.approx(2 * 1000 / 30e-6 / 1024, abs=1e-4)
     assert figures["tr_kib_per_s"] == pytest.approx(2 * 1000 / (sum(values) / 7e6) / 1024, abs=1e-4)
+    text = pingpong.describe(figures, 1000, 2)
+    assert "av2  30.000 us" in text and "(len 1000) over 2 connection(s)" in text
 
 
 def test_several_connections_together_are_one_set_of_samples():
@@ -68,22 +70,54 @@ def pair():
     far.close()
 
 
-@pytest.mark.parametrize("size, loops", [(1, 200), (1000, 200), (100000, 20), (3 * 1024 * 1024, 3)])
-def test_every_byte_goes_there_and_back(pair, size, loops):
+def beside(function, *arguments):
+    """A thread that does the other side of something."""
+    thread = threading.Thread(target=function, args=arguments)
+    thread.start()
+    return thread
+
+
+def is_over(thread, *socks):
+    """Assert that the other side has ended, and that nothing is left on the wire."""
+    thread.join(PATIENCE)
+    assert not thread.is_alive()
+    for sock in socks:
+        sock.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            sock.recv(1)
+
+
+@pytest.mark.parametrize(
+    "size, response, loops",
+    [
+        (1, 1, 200),
+        (1000, 1000, 200),
+        (3 * 1024 * 1024, 3 * 1024 * 1024, 3),
+        (200, 30720, 100),
+        (100000, 1, 20),
+    ],
+)
+def test_every_byte_goes_there_and_back(pair, size, response, loops):
     near, far = pair
-    other = threading.Thread(target=pingpong.echo, args=(far, size, loops))
-    other.start()
-    samples = [sample * pingpong._to_us for sample in pingpong.exchange(near, size, loops)]
-    other.join(PATIENCE)
-    assert not other.is_alive()
+    other = beside(pingpong.echo, far, size, loops, response)
+    samples = [sample * pingpong._to_us for sample in pingpong.exchange(near, size, loops, response)]
+    is_over(other, near, far)
     assert len(samples) == loops
     assert all(0 < sample < PATIENCE * 1e6 for sample in samples)
-    # Nothing is left on the wire.
-    near.setblocking(False)
-    with pytest.raises(BlockingIOError):
-        near.recv(1)
 
 
+@pytest.mark.parametrize("size, loops", [(1, 300), (30720, 300), (3 * 1024 * 1024, 3)])
+@pytest.mark.parametrize(
+    "here, there", [(pingpong.send_stream, pingpong.take_stream), (pingpong.fetch_stream, pingpong.give_stream)]
+)
+def test_every_byte_of_a_stream_arrives(pair, here, there, size, loops):
+    near, far = pair
+    other = beside(there, far, size, loops)
+    here(near, size, loops)
+    is_over(other, near, far)
+
+
+@pytest.mark.gate
 def test_with_a_rate_a_stall_counts_for_all_that_waited_for_it(pair):
     near, far = pair
 
@@ -92,12 +126,11 @@ def test_with_a_rate_a_stall_counts_for_all_that_waited_for_it(pair):
         time.sleep(0.4)
         pingpong.echo(far, 10, 900)
 
-    other = threading.Thread(target=stall)
-    other.start()
+    other = beside(stall)
     begin = time.monotonic()
     samples = [sample * pingpong._to_us for sample in pingpong.exchange(near, 10, 1000, rate=500)]
     assert time.monotonic() - begin >= 999 / 500.0
-    other.join(PATIENCE)
+    is_over(other)
     # the one that met the stall of 0.4 s, which began when it was nearly due, and those of its first 0.28 s
     assert samples[100] >= 390000 and min(samples[100:240]) >= 100000
 
@@ -110,22 +143,10 @@ def test_a_rate_that_cannot_be_kept_is_an_error(pair):
             pingpong.echo(far, 10, 1)
             time.sleep(0.002)
 
-    other = threading.Thread(target=slow)
-    other.start()
+    other = beside(slow)
     with pytest.raises(MeasureError, match="1000 round trips a second are too many here: .* lower rate"):
         pingpong.exchange(near, 10, 50, rate=1000)
-    other.join(PATIENCE)
-
-
-def test_a_message_that_arrives_in_pieces_is_put_together(pair):
-    near, far = pair
-    other = threading.Thread(target=pingpong.echo, args=(far, 6, 1))
-    other.start()
-    for piece in (b"ab", b"cd", b"ef"):
-        near.sendall(piece)
-        threading.Event().wait(0.05)
-    assert near.recv(6, socket.MSG_WAITALL) == b"abcdef"
-    other.join(PATIENCE)
+    is_over(other)
 
 
 def test_the_time_limit_ends_a_receive(pair):
@@ -134,54 +155,13 @@ def test_the_time_limit_ends_a_receive(pair):
         pingpong.exchange(pair[0], 10, 1)
 
 
-def test_a_closed_end_is_told_from_data(pair):
+@pytest.mark.parametrize("act, data", [(pingpong.exchange, b""), (pingpong.fetch_stream, b"x" * 15)])
+def test_a_closed_end_is_told_from_data(pair, act, data):
     near, far = pair
+    far.sendall(data)
     far.close()
     with pytest.raises((EOFError, ConnectionError)):
-        pingpong.exchange(near, 10, 2)
-
-
-def test_the_raw_text_says_the_figures(pair):
-    figures = pingpong.metrics(pingpong.summarize(in_clock_units([10, 20, 30])), 500)
-    text = pingpong.describe(figures, 500, 2)
-    assert "av2  20.000 us" in text and "(len 500) over 2 connection(s)" in text
-
-
-def beside(function, *arguments):
-    """A thread that does the other side of something."""
-    thread = threading.Thread(target=function, args=arguments)
-    thread.start()
-    return thread
-
-
-def nothing_is_left(*socks):
-    for sock in socks:
-        sock.setblocking(False)
-        with pytest.raises(BlockingIOError):
-            sock.recv(1)
-    return True
-
-
-@pytest.mark.parametrize("size, response, loops", [(200, 1000, 200), (200, 30720, 100), (100000, 1, 20)])
-def test_request_and_response_may_differ(pair, size, response, loops):
-    near, far = pair
-    other = beside(pingpong.echo, far, size, loops, response)
-    samples = pingpong.exchange(near, size, loops, response)
-    other.join(PATIENCE)
-    assert not other.is_alive() and len(samples) == loops
-    assert nothing_is_left(near, far)
-
-
-@pytest.mark.parametrize("size, loops", [(1, 300), (30720, 300), (3 * 1024 * 1024, 3)])
-@pytest.mark.parametrize(
-    "here, there", [(pingpong.send_stream, pingpong.take_stream), (pingpong.fetch_stream, pingpong.give_stream)]
-)
-def test_every_byte_of_a_stream_arrives(pair, here, there, size, loops):
-    near, far = pair
-    other = beside(there, far, size, loops)
-    here(near, size, loops)
-    other.join(PATIENCE)
-    assert not other.is_alive() and nothing_is_left(near, far)
+        act(near, 10, 2)
 
 
 def test_who_sends_a_stream_waits_until_it_has_arrived(pair):
@@ -191,25 +171,12 @@ def test_who_sends_a_stream_waits_until_it_has_arrived(pair):
     other.join(0.3)
     assert other.is_alive()
     pingpong.take_stream(far, 1000, 2)
-    other.join(PATIENCE)
-    assert not other.is_alive()
-
-
-def test_a_stream_begins_only_when_it_is_asked_for(pair):
-    near, far = pair
+    is_over(other)
+    # it begins only when it is asked for
     other = beside(pingpong.give_stream, far, 1000, 2)
     near.settimeout(0.3)
     with pytest.raises(socket.timeout):
         near.recv(1)
     pingpong.tune_socket(near, 1)
     pingpong.fetch_stream(near, 1000, 2)
-    other.join(PATIENCE)
-    assert not other.is_alive()
-
-
-def test_a_stream_that_breaks_off_is_an_error(pair):
-    near, far = pair
-    far.sendall(b"x" * 1500)
-    far.close()
-    with pytest.raises((EOFError, ConnectionError)):
-        pingpong.fetch_stream(near, 1000, 2)
+    is_over(other)

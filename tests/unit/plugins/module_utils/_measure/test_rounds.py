@@ -14,6 +14,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net imp
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point, rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import workload
 from measuring import ALONE, OPTIONS, STANDIN, Quiet, errors, free_port, kill, plan, round_of, server
+from waiting import until
 
 CPU = {"user_s", "system_s", "softirq_s", "steal_s", "idle_s", "ncpu", "elapsed_s", "process_s"}
 METRICS = {"avg_us", "max_us", "min_us", "av2_us", "tr_kib_per_s", "tr2_kib_per_s", "round_trips"}
@@ -47,32 +48,24 @@ class Careless(Quiet):
             raise MeasureError(self.leaves)
 
 
-def test_what_runs_leave_behind_is_always_taken_back():
-    for fails in (None, MeasureError("refused")):
-        careless = Careless(fails)
-        record = rounds.measure_workload(careless, plan(), ALONE)
-        assert careless.finished == 1 and "left_behind" not in record
-        assert errors(record) == [None if fails is None else "refused"] * 3
-    ended = Careless(SystemExit(143))
-    with pytest.raises(SystemExit):
-        rounds.measure_workload(ended, plan(), ALONE)
-    assert ended.finished == 1
+FULL = OSError(errno.ENOSPC, "No space left on device", "/tmp/x")
 
 
-def test_what_stays_behind_stands_in_the_record():
-    record = rounds.measure_workload(Careless(leaves="20 locks could not be released"), plan(), ALONE)
-    assert record["left_behind"] == "20 locks could not be released"
-    assert all(run["ok"] for run in record["runs"])
+@pytest.mark.parametrize(
+    "fails, words", [(None, None), (MeasureError("refused"), "refused"), (FULL, "/tmp/x: No space left on device")]
+)
+@pytest.mark.parametrize("leaves", [None, "20 locks could not be released"])
+def test_what_runs_leave_behind_is_taken_back_or_stands_in_the_record(fails, words, leaves):
+    careless = Careless(fails, leaves)
+    record = rounds.measure_workload(careless, plan(), ALONE)
+    assert careless.finished == 1 and record.get("left_behind") == leaves
+    assert errors(record) == [words] * 3 and all(run["ok"] for run in record["runs"]) is (fails is None)
 
 
-def test_what_the_system_refuses_is_a_failed_run_in_words():
-    full = OSError(errno.ENOSPC, "No space left on device", "/tmp/x")
-    record = rounds.measure_workload(Careless(full), plan(), ALONE)
-    assert errors(record) == ["/tmp/x: No space left on device"] * 3
-
+def test_a_workload_that_cannot_begin():
     class Refused(Careless):
         def prepare(self, setting):
-            raise full
+            raise FULL
 
         def finish(self):
             raise OSError(errno.EMFILE, "Too many open files")
@@ -80,6 +73,10 @@ def test_what_the_system_refuses_is_a_failed_run_in_words():
     record = rounds.measure_workload(Refused(), plan(), ALONE)
     assert errors(record) == ["not begun: /tmp/x: No space left on device"] * 3
     assert record["left_behind"] == "Too many open files"
+    ended = Careless(SystemExit(143))
+    with pytest.raises(SystemExit):
+        rounds.measure_workload(ended, plan(), ALONE)
+    assert ended.finished == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -100,64 +97,79 @@ def test_a_signal_ends_a_round_in_order(number):
         signal.signal(number, mine)
 
 
-def test_a_workload_of_this_host_alone_needs_no_server():
-    record = rounds.measure_round(plan(), [Quiet()])[0]
-    assert record["peer"] == "local" and errors(record) == [None] * 3
-    assert record["fingerprint"]["server"] is None and set(record["fingerprint"]["client"]) == PRINT
-    assert record["runs"][0]["cpu"]["server"] is None
-
-
 def test_records_of_a_round(session):
     records = round_of(session, bytes=[1, 1000], control=True, idle_seconds=0.05)
-    assert [record["workload"]["name"] for record in records] == [
-        "pingpong-1B",
-        "pingpong-1000B",
-        "control-pingpong-1000B",
-    ]
+    names = [record["workload"]["name"] for record in records]
+    assert names == ["pingpong-1B", "pingpong-1000B", "control-pingpong-1000B"]
     for record in records:
-        control = record["workload"]["control"]
-        assert record["schema"] == "zpower.sap_tuning/measurement/1"
-        assert record["started"] < record["finished"]
+        control, prints = record["workload"]["control"], record["fingerprint"]
+        assert record["schema"] == "zpower.sap_tuning/measurement/1" and record["started"] < record["finished"]
         assert record["protocol"] == {
             "name": "custom", "rounds": 1, "design": "blocks", "runs": 2, "warmup": 1, "run_seconds": 0.02,
         }  # fmt: skip
         assert [(run["run"], run["warmup"]) for run in record["runs"]] == [(0, True), (1, False), (2, False)]
         for run in record["runs"]:
             assert run["ok"] and run["error"] is None and run["elapsed_s"] > 0
-            assert set(run["metrics"]) == METRICS and run["metrics"]["round_trips"] == 100
             figures = run["metrics"]
+            assert set(figures) == METRICS and figures["round_trips"] == 100
             assert figures["min_us"] <= figures["av2_us"] <= figures["max_us"]
             expected = 2 * record["workload"]["bytes"] / (figures["av2_us"] / 1e6) / 1024
             assert figures["tr2_kib_per_s"] == pytest.approx(expected, rel=1e-4)
             assert set(run["cpu"]["client"]) == CPU and run["net"]["client"]["retransmits"] >= 0
             assert (run["cpu"]["server"] is None) is control and (run["net"]["server"] is None) is control
             assert "av2" in run["raw"]
-        assert set(record["fingerprint"]["client"]) == PRINT and set(record["idle"]["client"]) == CPU
-        assert abs(record["fingerprint"]["client"]["clock_step_s"]) < 1
+        for end in ("client",) if control else ("client", "server"):
+            assert set(prints[end]) == PRINT and set(record["idle"][end]) == CPU
+            assert abs(prints[end]["clock_step_s"]) < 1
         if control:
-            assert record["fingerprint"]["server"] is None and record["idle"]["server"] is None
-            assert record["peer"] == "loopback"
+            assert prints["server"] is None and record["idle"]["server"] is None and record["peer"] == "loopback"
         else:
-            assert set(record["fingerprint"]["server"]) == PRINT and set(record["idle"]["server"]) == CPU
-            assert abs(record["fingerprint"]["server"]["clock_step_s"]) < 1
             assert record["workload"]["argv"][:3] == ["pingpong", "--connect", "127.0.0.1"]
             assert session["token"] not in json.dumps(record)
+    # a workload of this host alone needs no server
+    record = rounds.measure_round(plan(), [Quiet()])[0]
+    assert record["peer"] == "local" and errors(record) == [None] * 3
+    assert record["fingerprint"]["server"] is None and set(record["fingerprint"]["client"]) == PRINT
+    assert record["runs"][0]["cpu"]["server"] is None
 
 
-def test_parallel_connections_are_a_workload_of_their_own(session):
-    record = round_of(session, connections=3, runs=1)[0]
-    assert record["workload"]["name"] == "pingpong-1000B-x3"
+def test_parallel_connections_and_a_rate_are_workloads_of_their_own(session):
+    record = round_of(session, connections=3, runs=2)[0]
+    assert record["workload"]["name"] == "pingpong-1000B-x3" and record["workload"]["params"] == {}
     assert record["workload"]["connections"] == 3 and record["workload"]["loops"] == 100
-    assert [run["metrics"]["round_trips"] for run in record["runs"]] == [300, 300]
+    assert [run["metrics"]["round_trips"] for run in record["runs"]] == [300, 300, 300]
+    # every round trip is in the distribution
+    assert sum(histogram.bins([record["histogram_us"]]).values()) == 2 * 3 * 100
+    assert not any("histogram" in run for run in record["runs"])
 
+    def with_a_rate():
+        """The record, once this machine could keep the rate."""
+        record = round_of(session, bytes=[100], loops=0, run_seconds=0.2, rate=200, connections=2)[0]
+        return all(run["ok"] for run in record["runs"]) and record
 
-def test_a_rate_is_a_workload_of_its_own(session):
-    record = round_of(session, bytes=[100], loops=0, run_seconds=0.2, rate=200, connections=2)[0]
+    record = until(with_a_rate, "200 round trips a second")
     workload = record["workload"]
     assert workload["name"] == "pingpong-100B-rate200-x2" and workload["params"] == {"rate_per_s": 200}
     assert workload["argv"][-6:] == ["--rate", "200", "--loops", "40", "--connections", "2"]
-    assert all(run["ok"] and run["metrics"]["round_trips"] == 80 for run in record["runs"])
-    assert round_of(session, bytes=[100], loops=10)[0]["workload"]["params"] == {}
+    assert [run["metrics"]["round_trips"] for run in record["runs"]] == [80, 80, 80]
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("tool, binary", [("pingpong", None), ("niping", STANDIN)])
+def test_both_ends_say_what_their_own_processes_used(tool, binary):
+    with server(tool, binary=binary) as running:
+
+        def counted():
+            """The records, once each end has used a tick of the kernel's."""
+            records = round_of(running, binary, loops=20000, runs=1, timeout=600, control=True)
+            cpus = [cpu for record in records for cpu in record["runs"][-1]["cpu"].values() if cpu]
+            return all(0 < cpu["process_s"] <= cpu["ncpu"] * cpu["elapsed_s"] for cpu in cpus) and records
+
+        measured, control = until(counted, "both ends have used CPU time")
+    assert errors(measured) == errors(control) == [None, None]
+    assert measured["cpu_source"] == {"client": "procfs", "server": "procfs"}
+    assert control["cpu_source"] == {"client": "procfs", "server": None}
+    assert measured["runs"][-1]["cpu"]["server"] and control["runs"][-1]["cpu"]["server"] is None
 
 
 def test_how_many_loops_a_run_needs_is_found_out_and_kept(session):
@@ -166,6 +178,8 @@ def test_how_many_loops_a_run_needs_is_found_out_and_kept(session):
     assert loops == workload.rounded_loops(loops) >= 10
     assert errors(record) == [None] * 4
     assert [run["metrics"]["round_trips"] for run in record["runs"]] == [loops] * 4
+    given = (1, 10, 11.6, 99.6, 123456, 1e9, 19999)
+    assert [workload.rounded_loops(one) for one in given] == [10, 10, 12, 100, 120000, 10000000, 20000]
 
 
 @pytest.mark.parametrize("round_trip_us, loops", [(50.0, 20000), (7.3, 140000), (3e5, 10), (0.01, 10000000)])
@@ -179,13 +193,6 @@ def test_calibration_in_exact_numbers(round_trip_us, loops):
     assert tried[-1] * round_trip_us <= max(1e6, 50 * round_trip_us)
 
 
-@pytest.mark.parametrize(
-    "loops, rounded", [(1, 10), (10, 10), (11.6, 12), (99.6, 100), (123456, 120000), (1e9, 10000000), (19999, 20000)]
-)
-def test_loops_have_two_digits(loops, rounded):
-    assert workload.rounded_loops(loops) == rounded
-
-
 def test_loops_known_from_another_round_are_taken():
     quiet = Quiet()
     for options, loops in (({"loops": 0}, 777), ({"loops": 33}, 33)):
@@ -193,11 +200,8 @@ def test_loops_known_from_another_round_are_taken():
         record = rounds.measure_workload(quiet, wanted, ALONE)
         assert record["workload"]["loops"] == loops
     assert quiet.calls == [777] * 3 + [33] * 3
-
-
-def test_no_size_always_comes_first():
-    sizes = [1, 500, 1000]
-    orders = [rounds.rotated(sizes, number) for number in range(1, 5)]
+    # no size always comes first
+    orders = [rounds.rotated([1, 500, 1000], number) for number in range(1, 5)]
     assert orders == [[1, 500, 1000], [500, 1000, 1], [1000, 1, 500], [1, 500, 1000]]
 
 
@@ -215,44 +219,41 @@ def test_nobody_there_is_a_record_of_failed_runs_without_waiting(monkeypatch):
         assert record["fingerprint"]["server"] is None and record["fingerprint"]["client"]["interface"] == "lo"
 
 
-def test_a_wrong_token_is_said(session):
-    record = round_of(dict(session, token="wrong"))[0]
-    assert all("the session's token is not its own" in error for error in errors(record))
+@pytest.mark.parametrize(
+    "changed, options, words",
+    [
+        ({"token": "wrong"}, {}, "the session's token is not its own"),
+        ({}, {"address": "no.such.invalid"}, "no.such.invalid cannot be resolved"),
+        ({}, {"loops": 2}, "raise loops"),
+    ],
+)
+def test_a_round_whose_runs_fail(session, changed, options, words):
+    record = round_of(dict(session, **changed), **options)[0]
+    assert all(words in error for error in errors(record))
 
 
-def test_a_name_that_does_not_exist_is_said(session):
-    record = round_of(session, address="no.such.invalid")[0]
-    assert all("no.such.invalid cannot be resolved" in error for error in errors(record))
-
-
-def test_a_server_that_is_killed_fails_the_rest_at_once(monkeypatch):
+def at_the_fourth_run(monkeypatch, act):
     real, begun = rounds._one_run, []
-    with server() as running:
 
-        def one_run(*arguments):
-            begun.append(arguments)
-            if len(begun) == 4:
-                kill(running)
-            return real(*arguments)
+    def one_run(*arguments):
+        begun.append(arguments)
+        if len(begun) == 4:
+            act()
+        return real(*arguments)
 
-        monkeypatch.setattr(rounds, "_one_run", one_run)
-        # a limit that nobody waits for
+    monkeypatch.setattr(rounds, "_one_run", one_run)
+
+
+@pytest.mark.gate
+def test_a_server_that_is_killed_or_stopped_fails_the_rest_at_once(monkeypatch):
+    # the time limits are such that nobody waits for them
+    with server() as running, monkeypatch.context() as patches:
+        at_the_fourth_run(patches, lambda: kill(running))
         record = round_of(running, loops=100, runs=9, timeout=3600)[0]
     assert [run["ok"] for run in record["runs"]] == [True] * 3 + [False] * 7
     assert "connection refused" in record["runs"][-1]["error"]
-
-
-def test_a_stopped_server_is_gone_for_all_that_follows(monkeypatch):
-    real, begun = rounds._one_run, []
     with server() as running:
-
-        def one_run(*arguments):
-            begun.append(arguments)
-            if len(begun) == 4:
-                os.kill(running["pid"], signal.SIGTERM)
-            return real(*arguments)
-
-        monkeypatch.setattr(rounds, "_one_run", one_run)
+        at_the_fourth_run(monkeypatch, lambda: os.kill(running["pid"], signal.SIGTERM))
         records = round_of(running, loops=5000, runs=20, bytes=[1, 500], timeout=3600)
     last = records[-1]["runs"][-1]
     assert not last["ok"] and "the server is gone" in last["error"] and last["elapsed_s"] is None
@@ -264,11 +265,6 @@ def test_a_run_over_its_time_fails_and_the_next_goes_on(session):
     record = round_of(session, loops=10 * 1000 * 1000, runs=1, warmup=0, timeout=1.0)[0]
     assert "within the time limit of 1 s" in errors(record)[0]
     assert round_of(session, runs=1, warmup=0)[0]["runs"][0]["ok"]
-
-
-def test_too_few_loops_for_av2_fail_the_run(session):
-    record = round_of(session, loops=2)[0]
-    assert all("raise loops" in error for error in errors(record))
 
 
 @pytest.mark.parametrize("layout", ["ms", "usecs"])
@@ -288,24 +284,21 @@ def test_niping_end_to_end(layout, monkeypatch):
             assert len(record["runs"][1]["raw"]) <= 4096
 
 
-def test_niping_refused_is_a_failed_run_with_its_code():
+def test_niping_calibrates_itself_and_is_refused_with_its_code():
     with server("niping", binary=STANDIN) as running:
+
+        def calibrated():
+            """A busy machine may stop the first loops for longer than the run is to last."""
+            record = round_of(running, STANDIN, loops=0, run_seconds=0.05, runs=1, warmup=0)[0]
+            assert errors(record) == [None]
+            return record["workload"]["loops"] > 50
+
+        until(calibrated, "more than 50 loops")
         record = round_of(dict(running, port=free_port()), STANDIN, runs=1)[0]
     assert all("RC -10 NIECONN_REFUSED" in error for error in errors(record))
 
 
-def test_niping_calibrates_itself():
-    with server("niping", binary=STANDIN) as running:
-        for _try in range(20):
-            record = round_of(running, STANDIN, loops=0, run_seconds=0.05, runs=1, warmup=0)[0]
-            assert errors(record) == [None]
-            # a busy machine may stop the first loops for longer than the run is to last
-            if record["workload"]["loops"] > 50:
-                break
-    assert record["workload"]["loops"] > 50
-
-
-def test_a_record_stays_small_whatever_is_printed(session):
+def test_a_record_stays_small_whatever_is_printed():
     quiet = Quiet(raw="beginning" + "x" * 100000 + "end")
     record = rounds.measure_workload(quiet, plan(runs=50, warmup=10), ALONE)
     assert len(json.dumps(record)) < 60000
@@ -329,12 +322,6 @@ def test_the_distribution_is_that_of_the_counted_runs_that_succeeded():
     assert [run["ok"] for run in record["runs"]] == [True, False, True, True]
     assert record["histogram_us"] == "3:1,1"
     assert "histogram_us" not in rounds.measure_workload(Quiet(), plan(loops=100), ALONE)
-
-
-def test_the_engine_tells_every_round_trip(session):
-    record = round_of(session, loops=200, runs=2, connections=3)[0]
-    assert sum(histogram.bins([record["histogram_us"]]).values()) == 2 * 3 * 200
-    assert not any("histogram" in run for run in record["runs"])
 
 
 @pytest.mark.parametrize(

@@ -58,30 +58,20 @@ def test_a_round_over_smc_records_what_its_connections_became(smc, found, mode, 
         assert run["links"] == [{"mode": mode, "fallback": fallback, "connections": 3}]
 
 
-def test_a_round_over_tcp_has_no_links(smc):
+def test_what_stays_on_tcp(smc):
     asked = smc(AssertionError("nobody asks"))
     with measuring.server() as session:
         (record,) = measuring.round_of(session, runs=1)
     assert asked == []
     assert record["workload"]["transport"] == "tcp" and "--transport" not in record["workload"]["argv"]
     assert {run["links"] for run in record["runs"]} == {None}
-
-
-def test_a_client_of_tcp_may_ask_a_server_of_smc(smc):
     smc(told("SMCR"))
     with measuring.server(kind="smc") as session:
-        (record,) = measuring.round_of(session, runs=1)
-    assert measuring.errors(record) == [None, None]
-
-
-def test_the_control_workload_stays_on_tcp(smc):
-    smc(told("SMCR"))
-    with measuring.server(kind="smc") as session:
+        # a client of TCP may ask a server of SMC, and the control workload does
+        assert measuring.errors(measuring.round_of(session, runs=1)[0]) == [None, None]
         records = measuring.round_of(session, transport="smc", runs=1, control=True)
-    assert {record["workload"]["name"]: record["workload"]["transport"] for record in records} == {
-        "pingpong-1000B": "smc",
-        "control-pingpong-1000B": "tcp",
-    }
+    found = {record["workload"]["name"]: record["workload"]["transport"] for record in records}
+    assert found == {"pingpong-1000B": "smc", "control-pingpong-1000B": "tcp"}
 
 
 def test_links_of_connections_that_differ_are_counted():
@@ -90,22 +80,13 @@ def test_links_of_connections_that_differ_are_counted():
     assert transport.counted([None, None]) is None
 
 
-@pytest.fixture
-def kernel_without(monkeypatch):
-    """What socket(2) says where the module smc is not there."""
-
+def test_without_smc_in_the_kernel(monkeypatch):
     def refuse(family):
         raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
 
     monkeypatch.setattr(smc_sockets, "stream", refuse)
-
-
-def test_a_server_without_smc_in_the_kernel_says_what_it_takes(kernel_without):
     with pytest.raises(MeasureError, match="AF_SMC.*Address family not supported.*module smc; on AIX"):
         agent.start("pingpong", "127.0.0.1", kind="smc")
-
-
-def test_a_client_without_smc_in_the_kernel_has_failed_runs(kernel_without):
     with measuring.server() as session:
         (record,) = measuring.round_of(session, transport="smc", runs=1)
     assert all("which this kernel does not provide" in error for error in measuring.errors(record))
@@ -128,28 +109,15 @@ def test_nobody_listens_over_smc(smc):
     smc(told("SMCR"))
     with pytest.raises(ConnectionRefusedError):
         transport.connect("smc", "127.0.0.1", measuring.free_port(), 2)
-
-
-def test_a_name_that_nobody_knows_over_smc(smc):
-    smc(told("SMCR"))
     with pytest.raises(socket.gaierror):
         transport.connect("smc", "no.such.host.invalid", 1, 2)
 
 
-@pytest.mark.parametrize("tool", ["auto", "pingpong"])
-def test_smc_is_measured_with_pingpong(tool):
-    assert niping_request.choose(tool, measuring.STANDIN, "", "smc") == ("pingpong", None, [])
-
-
-def test_a_rate_is_kept_by_pingpong_alone():
-    assert niping_request.choose("auto", measuring.STANDIN, "", "tcp", 500) == ("pingpong", None, [])
-    with pytest.raises(
-        MeasureError,
-        match="rate is 500, but niping sends as soon as it has an answer: set tool to pingpong, or rate to 0",
-    ):
+def test_smc_and_a_rate_are_measured_with_pingpong():
+    for tool, kind, rate in (("auto", "smc", 0), ("pingpong", "smc", 0), ("auto", "tcp", 500)):
+        assert niping_request.choose(tool, measuring.STANDIN, "", kind, rate) == ("pingpong", None, [])
+    words = "rate is 500, but niping sends as soon as it has an answer: set tool to pingpong, or rate to 0"
+    with pytest.raises(MeasureError, match=words):
         niping_request.choose("niping", measuring.STANDIN, "", "tcp", 500)
-
-
-def test_niping_opens_no_smc_sockets():
     with pytest.raises(MeasureError, match="transport smc takes tool pingpong"):
         niping_request.choose("niping", measuring.STANDIN, "", "smc")

@@ -92,56 +92,34 @@ def processes(code, text):
 # parsers
 
 
-def test_an_answer():
-    answer = sapcontrol.parse_answer(said("GetProcessList", "OK\n" + HEADER + IGS))
-    assert answer == ("GetProcessList", True, None, [HEADER.strip(), IGS.strip()])
-    assert sapcontrol.parse_answer("\r\n20.11.2026 16:00:00\r\nStop\r\nOK\r\n") == ("Stop", True, None, [])
-
-
 @pytest.mark.parametrize(
-    "text, function, failure",
+    "text, answer",
     [
-        (said("Stop", REFUSED), "Stop", REFUSED[len("FAIL: ") :]),
-        (
-            said("Stop", "FAIL: HTTP error, HTTP/1.1 401 Unauthorized\nOK"),
-            "Stop",
-            "HTTP error, HTTP/1.1 401 Unauthorized",
-        ),
-        (said("Stop", "FAIL"), "Stop", "no reason given"),
-        ("", None, "it printed no answer: nothing"),
-        ("usage: sapcontrol\n\n  -nr <NR>\n", None, "it printed no answer: usage: sapcontrol | -nr <NR>"),
-        ("20.11.2026 16:00:00\nStop\n", None, "it printed no answer: 20.11.2026 16:00:00 | Stop"),
-        ("x" * 9999, None, "it printed no answer: " + "x" * 300),
+        (said("GetProcessList", "OK\n" + HEADER + IGS), ("GetProcessList", True, None, [HEADER.strip(), IGS.strip()])),
+        ("\r\n20.11.2026 16:00:00\r\nStop\r\nOK\r\n", ("Stop", True, None, [])),
+        (said("Stop", REFUSED), ("Stop", False, REFUSED[len("FAIL: ") :], [])),
+        (said("Stop", "FAIL: 401 Unauthorized\nOK"), ("Stop", False, "401 Unauthorized", [])),
+        (said("Stop", "FAIL"), ("Stop", False, "no reason given", [])),
+        ("", (None, False, "it printed no answer: nothing", [])),
+        ("usage: x\n\n  -nr <NR>\n", (None, False, "it printed no answer: usage: x | -nr <NR>", [])),
+        ("20.11.2026 16:00:00\nStop\n", (None, False, "it printed no answer: 20.11.2026 16:00:00 | Stop", [])),
+        ("x" * 9999, (None, False, "it printed no answer: " + "x" * 300, [])),
     ],
 )
-def test_an_answer_that_is_none(text, function, failure):
-    assert sapcontrol.parse_answer(text) == (function, False, failure, [])
-
-
-@pytest.mark.parametrize("pid", ["9" * 5000, "\u00b2", "0007", "-1"])
-def test_a_process_id_that_is_none(pid):
-    text = said("GetProcessList", "OK\n" + HEADER + "x, y, GREEN, Running, , , " + pid + "\n")
-    (found,) = sapcontrol.parse_processes(sapcontrol.parse_answer(text))
-    assert found.pid is None
+def test_answers(text, answer):
+    assert sapcontrol.parse_answer(text) == answer
 
 
 def test_processes_with_commas_and_with_nothing_in_their_columns():
-    text = said("GetProcessList", "OK\n" + HEADER + DISPATCHER + STOPPED + "sybdbfm, , GREEN, Running, , , 0\nodd\n")
-    found = sapcontrol.parse_processes(sapcontrol.parse_answer(text))
-    assert [tuple(one) for one in found] == [
-        (
-            "disp+work",
-            "Dispatcher",
-            "GREEN",
-            "Running, Message Server connection ok, Dialog Queue time: 0.00 sec",
-            "2026 11 20 08:00:05",
-            "7:43:21",
-            4711,
-        ),
+    no_ids = ["9" * 5000, "\u00b2", "0007", "-1", "0"]
+    rows = "".join("sybdbfm, , GREEN, Running, , , %s\n" % pid for pid in no_ids)
+    text = said("GetProcessList", "OK\n" + HEADER + DISPATCHER + STOPPED + rows + "odd\n")
+    found = [tuple(one) for one in sapcontrol.parse_processes(sapcontrol.parse_answer(text))]
+    status = "Running, Message Server connection ok, Dialog Queue time: 0.00 sec"
+    assert found == [
+        ("disp+work", "Dispatcher", "GREEN", status, "2026 11 20 08:00:05", "7:43:21", 4711),
         ("disp+work", "Dispatcher", "GRAY", "Stopped", "", "", None),
-        ("sybdbfm", "", "GREEN", "Running", "", "", None),
-        ("odd", "", "", "", "", "", None),
-    ]
+    ] + [("sybdbfm", "", "GREEN", "Running", "", "", None)] * len(no_ids) + [("odd", "", "", "", "", "", None)]
 
 
 @pytest.mark.parametrize(
@@ -170,17 +148,18 @@ def test_the_value_of_a_script(text, value):
         ("a\n\n", {"one": "a", "two": ""}),
         ("a b \n$(x) = #\n", {"one": "a b", "two": "$(x) = #"}),
         ("== Checking profile: <no_profile>\na\nb\n", None),
+        ("a\n", "1 lines for 2 parameters: a"),
+        ("a\nb\nc\n", "3 lines for 2 parameters: a | b | c"),
+        ("", "0 lines for 2 parameters: nothing"),
     ],
 )
 def test_values_of_parameters(text, values):
-    assert sapcontrol.parse_values(text, ["one", "two"]) == values
-
-
-@pytest.mark.parametrize("text, count, shown", [("a\n", 1, "a"), ("a\nb\nc\n", 3, "a | b | c"), ("", 0, "nothing")])
-def test_other_lines_than_names_are_an_error(text, count, shown):
-    with pytest.raises(HostError) as error:
-        sapcontrol.parse_values(text, ["one", "two"])
-    assert str(error.value) == "sappfpar printed %d lines for 2 parameters: %s" % (count, shown)
+    if isinstance(values, str):
+        with pytest.raises(HostError) as error:
+            sapcontrol.parse_values(text, ["one", "two"])
+        assert str(error.value) == "sappfpar printed " + values
+    else:
+        assert sapcontrol.parse_values(text, ["one", "two"]) == values
 
 
 CHECKED = "== Checking profile: %s\n\n" % PROFILE
@@ -192,24 +171,12 @@ WARNED = "***WARNING: Unexpected parameter: foo/bar =1\n"
     [
         (0, CHECKED, []),
         (0, CHECKED + WARNED, []),
-        (
-            0,
-            CHECKED + WARNED + "Errors detected..................:    0\nWarnings detected................:    1\n",
-            [],
-        ),
+        (0, CHECKED + WARNED + "Errors detected...:    0\nWarnings detected.:    1\n", []),
         # with a count the exit code says nothing more
-        (1, CHECKED + "Errors detected..................:    0\n", []),
-        (
-            0,
-            CHECKED + "***ERROR: Parameter enque/table_size: invalid value x\n" + WARNED + "Errors detected..: 1\n",
-            ["ERROR: Parameter enque/table_size: invalid value x"],
-        ),
-        (0, CHECKED + "*** ERROR => pool 40 too small\n  SOLUTIONS: (1) x\n", ["ERROR => pool 40 too small"]),
-        (
-            0,
-            CHECKED + "Errors detected: 2\n",
-            ["Errors detected: 2: == Checking profile: %s | Errors detected: 2" % PROFILE],
-        ),
+        (1, CHECKED + "Errors detected...:    0\n", []),
+        (0, CHECKED + "***ERROR: Parameter x: bad\n" + WARNED + "Errors detected..: 1\n", ["ERROR: Parameter x: bad"]),
+        (0, CHECKED + "*** ERROR => pool too small\n  SOLUTIONS: (1) x\n", ["ERROR => pool too small"]),
+        (0, CHECKED + "Errors detected: 2\n", ["Errors detected: 2: %s | Errors detected: 2" % CHECKED.strip()]),
         (1, "cannot read\nthe profile\n", ["exit code 1: cannot read | the profile"]),
         (-11, "", ["exit code -11: nothing"]),
         (2, "Errors detected: " + "0" * 5000, ["exit code 2: Errors detected: " + "0" * 283]),
@@ -224,16 +191,16 @@ def test_what_a_check_says(code, text, problems):
 
 
 @pytest.mark.parametrize(
-    "answer, value",
+    "code, answer, value",
     [
-        ("OK\n0 : SCHED_RR", "SCHED_RR"),
-        ("OK\n0 : ", ""),
-        ("FAIL: Invalid parameter", None),
-        ("FAIL: Parameter foo/bar not found", None),
+        (0, "OK\n0 : SCHED_RR", "SCHED_RR"),
+        (0, "OK\n0 : ", ""),
+        (1, "FAIL: Invalid parameter", None),
+        (1, "FAIL: Parameter foo/bar not found", None),
     ],
 )
-def test_a_parameter_of_the_running_instance(answer, value):
-    host = Machine(value_of("foo/bar", answer, code=0 if answer.startswith("OK") else 1))
+def test_a_parameter_of_the_running_instance(code, answer, value):
+    host = Machine(value_of("foo/bar", answer, code))
     assert SapControl(host, D00).parameter("foo/bar") == value
     assert host.answers == []
 
@@ -241,37 +208,34 @@ def test_a_parameter_of_the_running_instance(answer, value):
 @pytest.mark.parametrize(
     "code, answer, kind, words",
     [
-        (1, REFUSED, NotRunning, "PRD D00: its start service (sapstartsrv) does not run: " + REFUSED[len("FAIL: ") :]),
-        (1, "FAIL: Invalid Credentials", HostError,
-         "PRD D00: sapcontrol ParameterValue foo/bar failed: Invalid Credentials"),
-        (0, "OK\n", HostError, "PRD D00: sapcontrol ParameterValue foo/bar failed: it printed no value"),
-        (9, "OK\n0 : 1", HostError, "PRD D00: sapcontrol ParameterValue foo/bar failed: exit code 9"),
+        (1, REFUSED, NotRunning, "its start service (sapstartsrv) does not run: " + REFUSED[len("FAIL: ") :]),
+        (1, "FAIL: Invalid Credentials", HostError, "sapcontrol ParameterValue foo/bar failed: Invalid Credentials"),
+        (0, "OK\n", HostError, "sapcontrol ParameterValue foo/bar failed: it printed no value"),
+        (9, "OK\n0 : 1", HostError, "sapcontrol ParameterValue foo/bar failed: exit code 9"),
     ],
-)  # fmt: skip
+)
 def test_a_parameter_that_is_not_told(code, answer, kind, words):
     with pytest.raises(HostError) as error:
         SapControl(Machine(value_of("foo/bar", answer, code)), D00).parameter("foo/bar")
-    assert (type(error.value), str(error.value)) == (kind, words)
+    assert (type(error.value), str(error.value)) == (kind, "PRD D00: " + words)
 
 
-def test_what_the_dynamic_linker_says_is_shown():
+def test_standard_error_is_shown_only_where_there_is_no_answer():
     words = "error while loading shared libraries: libsapcrypto.so"
-    host = Machine((call("Stop"), Result(127, "", words + "\n")))
     with pytest.raises(HostError, match="sapcontrol Stop failed: it printed no answer: " + words):
-        SapControl(host, D00).stop()
-
-
-def test_warnings_on_standard_error_do_not_touch_an_answer():
+        SapControl(Machine((call("Stop"), Result(127, "", words + "\n"))), D00).stop()
     argv, result = processes(3, "OK\n" + HEADER + IGS)
     host = Machine(OURS, (argv, result._replace(err="Warning: x, y, z\n")))
     assert [one.name for one in SapControl(host, D00).status().processes] == ["igswd_mt"]
 
 
-def test_another_system_may_answer_for_the_number():
+def test_a_status_that_is_unknown():
     host = Machine(OURS, value_of("SAPSYSTEMNAME", "OK\n0 : QAS"), value_of("SAPSYSTEMNAME", "OK\n0 : QAS"))
     control = SapControl(host, D00)
     assert control.belongs() and not control.belongs()
     assert control.status() == ("unknown", [], "another system answers for instance number 00")
+    error = HostError("there is no user prdadm on this host", errno.ENOENT)
+    assert SapControl(Machine((OURS[0], error)), D00).status() == ("unknown", [], str(error))
 
 
 @pytest.mark.parametrize(
@@ -280,8 +244,7 @@ def test_another_system_may_answer_for_the_number():
         (3, "OK\n" + HEADER + DISPATCHER + IGS, "running", ""),
         (4, "OK\n" + HEADER + STOPPED, "stopped", ""),
         (0, "OK\n" + HEADER + STARTING + IGS, "partial", "disp+work is YELLOW (Starting)"),
-        (0, "OK\n" + HEADER + STARTING + STOPPED, "partial",
-         "disp+work is YELLOW (Starting); disp+work is GRAY (Stopped)"),
+        (0, "OK\n" + HEADER + STARTING + STOPPED, "partial", "is YELLOW (Starting); disp+work is GRAY (Stopped)"),
         (0, "OK\n" + HEADER + STOPPED + IGS, "partial", "disp+work is GRAY (Stopped)"),
         (0, "OK\n" + HEADER + IGS, "running", ""),
         (0, "OK\n" + HEADER + STOPPED, "stopped", ""),
@@ -289,29 +252,16 @@ def test_another_system_may_answer_for_the_number():
         (3, "OK\n" + HEADER + "odd\n", "running", ""),
         (4, "OK\n", "stopped", ""),
         (0, "OK\n" + HEADER, "unknown", "sapcontrol lists no processes"),
-        (1, REFUSED, "unknown",
-         "PRD D00: its start service (sapstartsrv) does not run: " + REFUSED[len("FAIL: ") :]),
+        (1, REFUSED, "unknown", "(sapstartsrv) does not run: " + REFUSED[len("FAIL: ") :]),
         (3, "FAIL: x", "unknown", "PRD D00: sapcontrol GetProcessList failed: x"),
         (2, "OK\n" + HEADER + IGS, "unknown", "PRD D00: sapcontrol GetProcessList failed: exit code 2"),
     ],
-)  # fmt: skip
+)
 def test_the_status_with_its_exit_codes(code, text, state, reason):
     host = Machine(OURS, processes(code, text))
     status = SapControl(host, D00).status()
-    assert (status.state, status.reason) == (state, reason)
+    assert status.state == state and status.reason.endswith(reason) and bool(status.reason) == bool(reason)
     assert host.answers == []
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        HostError("only root can run commands as prdadm: run with become: true", errno.EPERM),
-        HostError("there is no user prdadm on this host", errno.ENOENT),
-        HostError(EXE + "/sapcontrol did not answer within 30 s", errno.ETIMEDOUT),
-    ],
-)
-def test_a_status_that_cannot_be_asked_for_is_unknown_and_says_why(error):
-    assert SapControl(Machine((OURS[0], error)), D00).status() == ("unknown", [], str(error))
 
 
 def test_without_sapcontrol():
@@ -382,25 +332,21 @@ def clock(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "looks, seconds",
+    "system, looks, seconds",
     [
-        ([OLD, OLD, OLD, NEW], 0.2),
-        ([OLD, OLD, OTHERS, NEW], 0.1),
-        ([OLD, NEW], 0),
-        ([OTHERS], 0),
+        ("Linux", [OLD, OLD, OLD, NEW], 0.2),
+        ("Linux", [OLD, OLD, OTHERS, NEW], 0.1),
+        ("Linux", [OLD, NEW], 0),
+        ("Linux", [OTHERS], 0),
         # one that replaces itself keeps its process id
-        ([OLD], 10),
+        ("Linux", [OLD], 10),
+        ("AIX", [{}, {}, {}], 10),
     ],
 )
-def test_the_old_start_service_is_waited_for(clock, looks, seconds):
+def test_the_old_start_service_is_waited_for(clock, monkeypatch, system, looks, seconds):
+    monkeypatch.setattr(sapcontrol.platform, "system", lambda: system)
     SapControl(Restarting(*looks), D00).restart_service()
     assert sum(clock) == pytest.approx(seconds, abs=0.11 if seconds == 10 else 0.01)
-
-
-def test_on_aix_the_old_start_service_gets_its_time(clock, monkeypatch):
-    monkeypatch.setattr(sapcontrol.platform, "system", lambda: "AIX")
-    SapControl(Restarting({}, {}, {}), D00).restart_service()
-    assert sum(clock) == 10
 
 
 def test_the_time_limit_of_every_call():
@@ -442,16 +388,16 @@ def test_sappfpar_of_the_instance_or_of_the_system(folder):
 @pytest.mark.parametrize(
     "result, words",
     [
-        (Result(0, "== Checking profile: <no_profile>\na\n", ""), "sappfpar did not read " + PROFILE),
-        (Result(127, "\n", "no\nlibraries\n"), "sappfpar failed: no | libraries"),
-        (Result(0, "a\nb\n", ""), "sappfpar printed 2 lines for 1 parameters: a | b"),
+        (Result(0, "== Checking profile: <no_profile>\na\n", ""), "did not read " + PROFILE),
+        (Result(127, "\n", "no\nlibraries\n"), "failed: no | libraries"),
+        (Result(0, "a\nb\n", ""), "printed 2 lines for 1 parameters: a | b"),
     ],
 )
 def test_values_that_are_not_told(result, words):
     host = Machine((asked(EXE, "one"), result), files=[EXE + "/sappfpar"])
     with pytest.raises(HostError) as error:
         SapPfPar(host, D00).values(["one"], PROFILE)
-    assert str(error.value) == words
+    assert str(error.value) == "sappfpar " + words
 
 
 def test_without_sappfpar():

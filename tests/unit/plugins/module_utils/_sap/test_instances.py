@@ -53,19 +53,19 @@ def test_all_kinds_of_instances_sorted(grown):
     prd = ("D00", "DVEBMGS02", "ASCS01", "ERS10", "SCS03", "J04", "JC05", "G06", "SYS", "D1", "d07", "D00.old")
     others = ("H4H/HDB10", "DAA/SMDA98", "WD1/W20", "hostctrl/exe", "trans/D00", "TOOLONG/D00", "prd/D00")
     tree = {"/usr/sap/" + name: FOLDER for name in ["PRD/" + name for name in prd] + list(others)}
-    found = [(one.sid, one.name, one.number, one.type, one.role) for one in instances.instances(grown(tree))]
-    assert found == [
-        ("DAA", "SMDA98", "98", "SMDA", "diagnostics"),
-        ("H4H", "HDB10", "10", "HDB", "hana"),
-        ("PRD", "ASCS01", "01", "ASCS", "ascs"),
-        ("PRD", "D00", "00", "D", "application_server"),
-        ("PRD", "DVEBMGS02", "02", "DVEBMGS", "application_server"),
-        ("PRD", "ERS10", "10", "ERS", "ers"),
-        ("PRD", "G06", "06", "G", "other"),
-        ("PRD", "J04", "04", "J", "java"),
-        ("PRD", "JC05", "05", "JC", "java"),
-        ("PRD", "SCS03", "03", "SCS", "ascs"),
-        ("WD1", "W20", "20", "W", "web_dispatcher"),
+    found = instances.instances(grown(tree))
+    assert [" ".join((one.sid, one.name, one.number, one.type, one.role)) for one in found] == [
+        "DAA SMDA98 98 SMDA diagnostics",
+        "H4H HDB10 10 HDB hana",
+        "PRD ASCS01 01 ASCS ascs",
+        "PRD D00 00 D application_server",
+        "PRD DVEBMGS02 02 DVEBMGS application_server",
+        "PRD ERS10 10 ERS ers",
+        "PRD G06 06 G other",
+        "PRD J04 04 J java",
+        "PRD JC05 05 JC java",
+        "PRD SCS03 03 SCS ascs",
+        "WD1 W20 20 W web_dispatcher",
     ]
 
 
@@ -98,17 +98,12 @@ def test_everything_of_one_instance(grown):
 
 
 def test_what_is_not_there_is_none(grown):
-    (one,) = instances.instances(grown({"/usr/sap/PRD/D00": FOLDER}))
-    assert (one.primary, one.host, one.profile, one.exe, one.enqueue, one.unit) == (None,) * 6
-
-
-def test_the_kernel_of_the_system_stands_in_for_the_instances(grown):
-    (one,) = instances.instances(grown({"/usr/sap/PRD/D00/exe": FOLDER, "/usr/sap/PRD/SYS/exe/run/sapcontrol": ""}))
-    assert one.exe == "/usr/sap/PRD/SYS/exe/run"
-
-
-def test_a_host_without_sap_has_no_instances(grown):
     assert instances.instances(grown({"/proc": FOLDER})) == []
+    (one,) = instances.instances(grown({"/usr/sap/PRD/D00/exe": FOLDER}))
+    assert (one.primary, one.host, one.profile, one.exe, one.enqueue, one.unit) == (None,) * 6
+    # the kernel of the system stands in for the instance's
+    (one,) = instances.instances(grown({"/usr/sap/PRD/SYS/exe/run/sapcontrol": ""}))
+    assert one.exe == "/usr/sap/PRD/SYS/exe/run"
 
 
 @pytest.mark.parametrize("line", [OLD_LAYOUT, NEW_LAYOUT])
@@ -137,11 +132,11 @@ def test_lines_of_sapservices():
         ("PRD", "ERS10", "/usr/sap/PRD/ERS10/profile/PRD_ERS10_ers", False),
         ("H4H", "HDB10", "/usr/sap/H4H/SYS/profile/H4H_HDB10_db", True),
     ]
-
-
-@pytest.mark.parametrize("text", ["", "\x00\udcff\n" * 9, "pf=" * 9999, "sapstartsrv " * 9999, "sapstartsrv pf=\n"])
-def test_hostile_sapservices_name_nothing(text):
-    assert instances.parse_services(text) == []
+    # a NUL hides its own line only
+    (one,) = instances.parse_services(OLD_LAYOUT % (APP1 + "\0x") + OLD_LAYOUT % APP1)
+    assert one.profile == APP1
+    for hostile in ("", "\x00\udcff\n" * 9, "pf=" * 9999, "sapstartsrv " * 9999, "sapstartsrv pf=\n"):
+        assert instances.parse_services(hostile) == []
 
 
 # lock servers
@@ -192,23 +187,9 @@ def two_profiles(**more):
     return tree
 
 
-def test_several_profiles_and_nothing_that_tells(grown):
-    host = grown(two_profiles())
-    with pytest.raises(InputError) as error:
-        instances.profile_of(host, "PRD", "D00")
-    assert str(error.value) == (
-        "instance: PRD has several profiles of D00 in /usr/sap/PRD/SYS/profile (PRD_D00_app1, PRD_D00_app2), and"
-        " neither /usr/sap/sapservices nor a systemd unit nor this host's name shows which one it uses: set profile"
-    )
-    assert [one.profile for one in instances.instances(host)] == [None]
-
-
 APP1, APP2 = PROFILES + "PRD_D00_app1", PROFILES + "PRD_D00_app2"
-HOSTNAME, SERVICES, SYSTEMD = (
-    "/proc/sys/kernel/hostname",
-    "/usr/sap/sapservices",
-    "/etc/systemd/system/SAPPRD_00.service",
-)
+HOSTNAME, SERVICES = "/proc/sys/kernel/hostname", "/usr/sap/sapservices"
+SYSTEMD, OWN_FOLDER = "/etc/systemd/system/SAPPRD_00.service", "/usr/sap/PRD/D00/profile/PRD_D00_x"
 
 
 @pytest.mark.parametrize(
@@ -233,10 +214,9 @@ HOSTNAME, SERVICES, SYSTEMD = (
         ({SERVICES: NEW_LAYOUT % (PROFILES + "PRD_D01_app1"), SYSTEMD: UNIT % APP2}, APP2),
         ({SYSTEMD: UNIT % "/usr/sap/QAS/SYS/profile/QAS_D00_app1", HOSTNAME: "app2\n"}, APP2),
         # the replication of locks may have a folder of its own
-        ({SERVICES: NEW_LAYOUT % "/usr/sap/PRD/D00/profile/PRD_D00_x", "/usr/sap/PRD/D00/profile/PRD_D00_x": ""},
-         "/usr/sap/PRD/D00/profile/PRD_D00_x"),
+        ({SERVICES: NEW_LAYOUT % OWN_FOLDER, OWN_FOLDER: ""}, OWN_FOLDER),
     ],
-)  # fmt: skip
+)
 def test_which_of_several_profiles_is_this_hosts(grown, more, expected):
     host = grown(two_profiles(**more))
     assert instances.profile_of(host, "PRD", "D00") == expected
@@ -268,8 +248,11 @@ def test_the_folder_of_profiles(grown):
     host = grown({"/sapmnt/PRD/profile/DEFAULT.PFL": "", "/sapmnt/QAS/profile": FOLDER})
     assert instances.profile_folder(host, "PRD") == "/sapmnt/PRD/profile"
     assert instances.default_profile(host, "PRD") == "/sapmnt/PRD/profile/DEFAULT.PFL"
-    grown({PROFILES + "DEFAULT.PFL": ""})
+    grown({PROFILES + "PRD_D00_app1": ""})
     assert instances.profile_folder(host, "PRD") == "/usr/sap/PRD/SYS/profile"
+    with pytest.raises(InputError, match="no default profile: /usr/sap/PRD/SYS/profile/DEFAULT.PFL does not exist"):
+        instances.default_profile(host, "PRD")
+    grown({PROFILES + "DEFAULT.PFL": ""})
     assert instances.default_profile(host, "PRD") == PROFILES + "DEFAULT.PFL"
     assert instances.profile_folder(host, "XYZ") is None
 
@@ -277,29 +260,27 @@ def test_the_folder_of_profiles(grown):
 @pytest.mark.parametrize(
     "sid, name, words",
     [
-        ("XYZ", "D00",
-         "sid: this host has no system XYZ: neither /usr/sap/XYZ/SYS/profile nor /sapmnt/XYZ/profile exists"),
+        ("XYZ", "D00", "sid: this host has no system XYZ: neither /usr/sap/XYZ/SYS/profile nor /sapmnt/XYZ/profile"),
         ("prd", "D00", "sid: prd is not a system ID, such as PRD"),
-        ("../../etc", "D00", "sid: ../../etc is not a system ID, such as PRD"),
-        ("PRD\n", "D00", "sid: PRD\n is not a system ID, such as PRD"),
+        ("../../etc", "D00", "sid: ../../etc is not a system ID"),
+        ("PRD\n", "D00", "sid: PRD\n is not a system ID"),
         ("PRD", "D0", "instance: D0 is not the name of an instance, such as D00 or ASCS01"),
-        ("PRD", "D*", "instance: D* is not the name of an instance, such as D00 or ASCS01"),
+        ("PRD", "D*", "instance: D* is not the name of an instance"),
         ("PRD", "D07", "instance: PRD has no profile of D07 in /usr/sap/PRD/SYS/profile"),
+        # several, and nothing that tells
+        (
+            "PRD",
+            "D00",
+            "PRD has several profiles of D00 in /usr/sap/PRD/SYS/profile (PRD_D00_app1, PRD_D00_app2)",
+        ),
     ],
-)  # fmt: skip
-def test_a_wrong_name_is_one_sentence(grown, sid, name, words):
+)
+def test_a_name_without_one_profile_is_one_sentence(grown, sid, name, words):
     host = grown(two_profiles())
     with pytest.raises(InputError) as error:
         instances.profile_of(host, sid, name)
-    assert str(error.value) == words
-
-
-def test_no_default_profile(grown):
-    host = grown({PROFILES + "PRD_D00_app1": ""})
-    with pytest.raises(
-        InputError, match="PRD has no default profile: /usr/sap/PRD/SYS/profile/DEFAULT.PFL does not exist"
-    ):
-        instances.default_profile(host, "PRD")
+    assert words in str(error.value)
+    assert [one.profile for one in instances.instances(host)] == [None]
 
 
 # what does not answer

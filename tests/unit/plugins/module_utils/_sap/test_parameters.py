@@ -40,13 +40,10 @@ def test_the_presets_are_what_was_published():
         "memory_map": {"es/implementation": "map"},
         "enqueue_table": {"enque/table_size": "640000"},
     }
-
-
-@pytest.mark.parametrize("name", sorted(PRESETS))
-def test_a_preset_is_accepted_without_remark(name):
-    merged = merge([name], {})
-    assert check(merged, True) == (PRESETS[name], [])
-    assert set(merged) <= set(KNOWN)
+    for name, parameters in PRESETS.items():
+        assert check(merge([name], {}), True) == (parameters, []) and set(parameters) <= set(KNOWN)
+    said = refused({}, ["memory_std", "enqueue_table", "memory_map"])
+    assert "memory_std and memory_map set es/implementation differently" in said
 
 
 def test_presets_compose_in_their_order_and_parameters_win():
@@ -64,55 +61,37 @@ def test_presets_compose_in_their_order_and_parameters_win():
     assert PRESETS["enqueue_table"] == {"enque/table_size": "640000"}
 
 
-def test_presets_that_contradict_each_other_are_refused():
-    said = refused({}, ["memory_std", "enqueue_table", "memory_map"])
-    assert "memory_std and memory_map set es/implementation differently" in said
+@pytest.mark.parametrize(
+    "values, words",
+    [
+        ([True, False, 1.0, 0.5, ["1"], {"a": "1"}], "write it in quotes, exactly as in the profile"),
+        (["a\nb = 1", "a\x00", "a\tb", "\r", "a\x7f", "a\x85b"], "control character"),
+        ([" a", "a ", " "], "begins or ends with a blank"),
+    ],
+)
+@pytest.mark.parametrize("name", ["rdisp/x", "enque/table_size"])
+def test_values_that_no_profile_can_hold_are_refused(values, words, name):
+    for value in values:
+        said = refused({name: value})
+        assert name in said and words in said
 
 
-@pytest.mark.parametrize("value", [True, False, 1.0, 0.5, ["1"], {"a": "1"}])
-def test_what_yaml_does_not_take_for_text_is_refused(value):
-    said = refused({"rdisp/x": value})
-    assert "rdisp/x" in said
-    assert "write it in quotes, exactly as in the profile" in said
+@pytest.mark.parametrize("value", ["1", None])
+def test_names_that_no_profile_can_hold_are_refused(value):
+    for name in ("", "a b", "a=b", "#a", "a\nb", "a\n", "\ta", "a\x00", "k\xfcche", 1, None, True):
+        assert "%r is not a parameter name" % (name,) in refused({name: value})
+        with pytest.raises(InputError):
+            check({name: value}, True)
+    for name in ("_PF", "SETENV_00", "Execute_03", "Start_Program_01", "Stop_Program_00"):
+        assert "%s is not a parameter but a directive" % name in refused({name: value})
 
 
 @pytest.mark.parametrize(
     "value, text", [(0, "0"), (-1, "-1"), ("TRUE", "TRUE"), ("", ""), ("a b", "a b"), ("$(x) = # y", "$(x) = # y")]
 )
-def test_values_become_text(value, text):
-    assert check(merge([], {"login/x": value}), True)[0] == {"login/x": text}
-
-
-@pytest.mark.parametrize("value", ["a\nb = 1", "a\x00", "a\tb", "\r", "a\x7f", "a\x85b"])
-def test_values_with_control_characters_are_refused(value):
-    for name in ("login/x", "enque/table_size"):
-        said = refused({name: value})
-        assert name in said
-        assert "control character" in said
-
-
-@pytest.mark.parametrize("value", [" a", "a ", " "])
-def test_values_with_outer_blanks_are_refused(value):
-    assert "begins or ends with a blank" in refused({"login/x": value})
-
-
-@pytest.mark.parametrize("name", ["", "a b", "a=b", "#a", "a\nb", "a\n", "\ta", "a\x00", "k\xfcche", 1, None, True])
-def test_names_that_no_profile_can_hold_are_refused(name):
-    for value in ("1", None):
-        assert "%r is not a parameter name" % (name,) in refused({name: value})
-        with pytest.raises(InputError):
-            check({name: value}, True)
-
-
-@pytest.mark.parametrize("name", ["_PF", "SETENV_00", "Execute_03", "Start_Program_01", "Stop_Program_00"])
-def test_directives_are_never_changed(name):
-    for value in ("1", None):
-        assert "%s is not a parameter but a directive" % name in refused({name: value})
-
-
-@pytest.mark.parametrize("name", ["icm[J2EE]/enable", "ipc/shm_psize_10", "SAPSYSTEM", "a.b-c:d*e"])
-def test_names_of_all_kinds(name):
-    assert check(merge([], {name: "1"}), True)[0] == {name: "1"}
+@pytest.mark.parametrize("name", ["login/x", "icm[J2EE]/enable", "ipc/shm_psize_10", "SAPSYSTEM", "a.b-c:d*e"])
+def test_values_become_text(name, value, text):
+    assert check(merge([], {name: value}), True)[0] == {name: text}
 
 
 @pytest.mark.parametrize(
@@ -133,27 +112,21 @@ def test_values_of_parameters_that_are_known(name, good, bad):
         assert said.endswith(": write " + WORDS[name])
 
 
-@pytest.mark.parametrize("value", ["1", "9", "10", "99"])
-def test_priorities(value):
-    assert check(merge(["realtime_scheduler"], {PRIORITY: value}), True)[0][PRIORITY] == value
-
-
-@pytest.mark.parametrize("value", ["0", "100", "-5", "", "99.0", "high", "099"])
-def test_priorities_that_there_are_not(value):
-    assert "a number from 1 to 99" in refused({PRIORITY: value}, ["realtime_scheduler"])
-
-
 def test_a_priority_needs_a_real_time_scheduler():
+    for value in ("1", "9", "10", "99"):
+        assert check(merge(["realtime_scheduler"], {PRIORITY: value}), True)[0][PRIORITY] == value
+    for value in ("0", "100", "-5", "", "99.0", "high", "099"):
+        assert "a number from 1 to 99" in refused({PRIORITY: value}, ["realtime_scheduler"])
     assert "rdisp/linux/os_scheduler is not set" in refused({PRIORITY: 50})
     assert "is SCHED_OTHER" in refused({PRIORITY: 50, SCHEDULER: "SCHED_OTHER"})
     assert "is SCHED_OTHER" in refused({PRIORITY: 50}, current={SCHEDULER: "SCHED_OTHER"})
     assert "is not set" in refused({PRIORITY: 50, SCHEDULER: None}, current={SCHEDULER: "SCHED_RR"})
-    for scheduler in ("SCHED_RR", "SCHED_FIFO"):
-        assert check({PRIORITY: "50", SCHEDULER: scheduler}, True)[1] == []
+    for scheduler in ("SCHED_RR", "SCHED_FIFO", "$(S)"):
         assert check({PRIORITY: "50"}, True, {SCHEDULER: scheduler}) == ({PRIORITY: "50"}, [])
-
-
-def test_a_real_time_scheduler_needs_no_priority():
+        both = {PRIORITY: "50", SCHEDULER: scheduler}
+        usable, remarks = check(both, True)
+        assert usable == both and bool(remarks) == (scheduler == "$(S)")
+    # which needs no priority itself
     assert check({SCHEDULER: "SCHED_FIFO"}, True) == ({SCHEDULER: "SCHED_FIFO"}, [])
     assert check({SCHEDULER: "SCHED_RR", PRIORITY: None}, True, {PRIORITY: "9"})[1] == []
 
@@ -167,62 +140,43 @@ def test_a_priority_that_stays_without_meaning_is_worth_a_remark():
     assert check({"enque/table_size": "1"}, True, {PRIORITY: "9"})[1] == []
 
 
-def test_the_name_that_a_study_prints_is_refused_with_the_one_of_the_kernel():
+def test_the_name_that_a_study_prints_is_refused_but_may_be_taken_out():
     said = refused({"enqueue/table_size": 640000})
-    assert said.startswith("enqueue/table_size ")
-    assert "the SAP kernel's name is enque/table_size" in said
-
-
-def test_a_line_of_a_wrong_name_may_be_taken_out():
-    usable, remarks = check(merge([], {"enqueue/table_size": None, "rdisp/vb_name": None, "login/x": None}), True)
-    assert usable == {"enqueue/table_size": None, "rdisp/vb_name": None, "login/x": None}
+    assert said.startswith("enqueue/table_size ") and "the SAP kernel's name is enque/table_size" in said
+    gone = {"enqueue/table_size": None, "rdisp/vb_name": None, "login/x": None}
+    usable, remarks = check(merge([], gone), True)
+    assert usable == gone
     assert [remark.split(";")[1] for remark in remarks] == [
         " enque/table_size is another parameter and stays",
         " rdisp/vbname is another parameter and stays",
     ]
 
 
-@pytest.mark.parametrize(
-    "name, meant",
-    [
+def test_slips_of_the_pen_are_refused():
+    for name, meant in (
         ("rdisp/linux/os_sheduler", SCHEDULER),
         ("rdisp/linux/os_prio", PRIORITY),
         ("rdisp/vb_name", "rdisp/vbname"),
         ("RDISP/VBNAME", "rdisp/vbname"),
-        ("rdisp/vb_dispaching", "rdisp/vb_dispatching"),
-        ("es/implementaton", "es/implementation"),
         ("enque/tablesize", "enque/table_size"),
         ("dynp/luw_idformat", "dynp/luw_id_format"),
-    ],
-)
-def test_slips_of_the_pen_are_refused(name, meant):
-    assert refused({name: "1"}).endswith("did you mean %s?" % meant)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["enq/server/schema_1", "rdisp/max_vb2_server", "rdisp/enqname", "rdisp/btcname", "rdisp/wp_no_vb2"],
-)
-def test_other_parameters_are_no_slips_of_the_pen(name):
-    usable, remarks = check(merge([], {name: "1"}), True)
-    assert usable == {name: "1"}
-    assert [remark.startswith("%s is not a known parameter" % name) for remark in remarks] == [True]
-
-
-def test_a_name_that_is_similar_is_named_in_the_remark():
+    ):
+        assert refused({name: "1"}).endswith("did you mean %s?" % meant)
+    for name in ("enq/server/schema_1", "rdisp/max_vb2_server", "rdisp/enqname", "rdisp/btcname", "rdisp/wp_no_vb2"):
+        usable, remarks = check(merge([], {name: "1"}), True)
+        assert usable == {name: "1"}
+        assert [remark.startswith("%s is not a known parameter" % name) for remark in remarks] == [True]
     assert "(similar: rdisp/linux/os_scheduler)" in check({"rdisp/os_scheduler": "1"}, True)[1][0]
     assert "similar" not in check({"login/x": "1"}, True)[1][0]
 
 
-@pytest.mark.parametrize("name", ["enque/table_size", "rdisp/vb_dispatching", SCHEDULER])
-def test_what_a_substitution_stands_for_is_not_checked(name):
-    usable, remarks = check({name: "$(MY_VALUE)"}, True)
-    assert usable == {name: "$(MY_VALUE)"}
-    assert remarks == ["%s is written as $(MY_VALUE), and its substituted value is not checked" % name]
-
-
-def test_a_priority_with_a_scheduler_that_a_substitution_names():
-    assert check({SCHEDULER: "$(S)", PRIORITY: "9"}, True)[0] == {SCHEDULER: "$(S)", PRIORITY: "9"}
+def test_what_is_not_checked():
+    for name in ("enque/table_size", "rdisp/vb_dispatching", SCHEDULER):
+        usable, remarks = check({name: "$(MY_VALUE)"}, True)
+        assert usable == {name: "$(MY_VALUE)"}
+        assert remarks == ["%s is written as $(MY_VALUE), and its substituted value is not checked" % name]
+    # no rule is published
+    assert check(merge([], {"rdisp/vb_factor": "any text"}), True) == ({"rdisp/vb_factor": "any text"}, [])
 
 
 def test_what_is_for_linux_only_is_left_out_elsewhere():
@@ -233,13 +187,5 @@ def test_what_is_for_linux_only_is_left_out_elsewhere():
     assert left_out == [SCHEDULER, PRIORITY, "es/implementation", "rdisp/linux/other"]
     gone = {"es/implementation": None, PRIORITY: None}
     assert check(gone, False) == (gone, [])
-
-
-def test_a_wrong_value_is_refused_also_where_the_parameter_would_be_left_out():
     with pytest.raises(InputError):
         check({"es/implementation": "flat"}, False)
-
-
-def test_a_known_parameter_can_have_any_value_if_no_rule_is_published():
-    assert "login/x" not in KNOWN
-    assert check(merge([], {"rdisp/vb_factor": "any text"}), True) == ({"rdisp/vb_factor": "any text"}, [])

@@ -5,13 +5,13 @@
 import errno
 import os
 import subprocess
-import time
 
 import captured
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import processes, realtime
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.instances import Instance
+from waiting import until
 
 UNIT = "SAPPRD_00.service"
 DROP_IN = "/etc/systemd/system/SAPPRD_00.service.d/zpower-sap-tuning.conf"
@@ -90,31 +90,33 @@ def test_what_asks_for_a_realtime_scheduler(value, wanted):
 
 
 @pytest.mark.parametrize(
-    ("found", "enough"),
+    ("found", "unit", "enough"),
     [
-        (server(limit=99), True),
-        (server(limit="unlimited"), True),
-        (server(limit=98), False),
-        (server(ambient=NICE, effective=NICE), True),
+        # without a unit the running sapstartsrv counts
+        (server(limit=99), None, True),
+        (server(limit="unlimited"), None, True),
+        (server(limit=98), None, False),
+        (server(ambient=NICE, effective=NICE), None, True),
         # what the next program loses is none
-        (server(effective=NICE), False),
+        (server(effective=NICE), None, False),
         # of the program's file, so that it comes with every start
-        (dict(server(), **work(4800, effective=NICE)), True),
-        (dict(server(), **work(4800, limit=99)), False),
-        (work(4800, limit=99), True),
+        (dict(server(), **work(4800, effective=NICE)), None, True),
+        (dict(server(), **work(4800, effective=NICE)), UNIT, True),
+        (dict(server(), **work(4800, limit=99)), None, False),
+        (work(4800, limit=99), None, True),
+        # a unit counts more than what its sapstartsrv still has
+        (server(limit=99), UNIT, False),
+        # the sapstartsrv of another instance says nothing
+        (server(profile="pf=/sapmnt/PRD/profile/START_D00_app1", limit=99), None, True),
+        (server(profile="pf=/usr/sap/PRD/SYS/profile/PRD_D01_app1", limit=99), None, False),
+        (server(profile="pf=/usr/sap/QAS/SYS/profile/QAS_D00_app1", limit=99), None, False),
+        (server(profile="pf=/sapmnt/QAS/profile/START_D00_app1", limit=99), None, False),
+        (server(profile="-D", limit=99), None, False),
     ],
 )
-def test_without_a_unit_the_running_sapstartsrv_counts(machine, found, enough):
-    assert (realtime.prerequisites(machine(found), instance(unit=None), "99") == []) is enough
-
-
-def test_a_unit_counts_more_than_what_its_sapstartsrv_still_has(machine):
-    assert len(realtime.prerequisites(machine(server(limit=99), service("")), instance(), 99)) == 1
-
-
-def test_a_capability_of_the_program_s_file_needs_no_unit(machine):
-    host = machine(server(), work(4800, effective=NICE), service(""))
-    assert realtime.prerequisites(host, instance(), 99) == []
+def test_whose_limits_and_capabilities_count(machine, found, unit, enough):
+    host = machine(found, service("") if unit else {})
+    assert (realtime.prerequisites(host, instance(unit=unit), "99") == []) is enough
 
 
 def test_a_limit_is_enough_for_the_priorities_up_to_it(machine):
@@ -138,12 +140,12 @@ def test_a_drop_in_acts_from_the_next_start_of_sapstartsrv_on(machine):
     # too low a limit is no matter of waiting
     assert realtime.waiting(host, instance(), 99) == []
     assert len(realtime.prerequisites(host, instance(), 99)) == 1
+    # it runs with the limit
+    assert realtime.waiting(machine(server(limit=98)), instance(), 98) == []
 
 
-@pytest.mark.parametrize("found", [server(limit=98), {}], ids=["runs with it", "does not run"])
-def test_nothing_waits_where_the_next_dispatcher_may(machine, found):
-    host = machine(found, service("LimitRTPRIO=98\n"))
-    assert realtime.waiting(host, instance(), 98) == []
+def test_nothing_waits_where_no_sapstartsrv_runs(machine):
+    assert realtime.waiting(machine(service("LimitRTPRIO=98\n")), instance(), 98) == []
 
 
 def test_an_entry_in_limits_d_does_not_reach_a_running_sapstartsrv(machine):
@@ -155,71 +157,36 @@ def test_an_entry_in_limits_d_does_not_reach_a_running_sapstartsrv(machine):
     ]
 
 
-@pytest.mark.parametrize(
-    ("profile", "own"),
-    [
-        (PROFILE, True),
-        ("pf=/sapmnt/PRD/profile/START_D00_app1", True),
-        ("pf=/usr/sap/PRD/SYS/profile/PRD_D01_app1", False),
-        ("pf=/usr/sap/QAS/SYS/profile/QAS_D00_app1", False),
-        ("pf=/sapmnt/QAS/profile/START_D00_app1", False),
-        ("-D", False),
-    ],
-)
-def test_the_sapstartsrv_of_another_instance_says_nothing(machine, profile, own):
-    host = machine(server(profile=profile, limit=99))
-    assert (realtime.prerequisites(host, instance(unit=None), 99) == []) is own
+SYSTEMD, VENDOR = "/etc/systemd/system.conf", "/usr/lib/systemd/system.conf"
+DEFAULT = "[Manager]\nDefaultLimitRTPRIO=%s\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "drop_in", "enough"),
+    ("text", "drop_in", "files", "enough"),
     [
-        ("", None, False),
-        ("LimitRTPRIO=99\n", None, True),
-        ("LimitRTPRIO=infinity\n", None, True),
-        ("LimitRTPRIO=10:99\n", None, False),
-        ("LimitRTPRIO=0\n", "[Service]\nLimitRTPRIO=99\n", True),
-        ("LimitRTPRIO=99\n", "[Service]\nLimitRTPRIO=10\n", False),
-        ("LimitRTPRIO=99\n", "[Service]\nLimitRTPRIO=\n", False),
-        ("# LimitRTPRIO=99\n", "[Service]\n;LimitRTPRIO=99\n", False),
-        ("AmbientCapabilities=CAP_NET_RAW CAP_SYS_NICE\n", None, True),
-        ("AmbientCapabilities=CAP_SYS_NICE\n", "[Service]\nAmbientCapabilities=\n", False),
+        ("", None, {}, False),
+        ("LimitRTPRIO=99\n", None, {}, True),
+        ("LimitRTPRIO=infinity\n", None, {}, True),
+        ("LimitRTPRIO=10:99\n", None, {}, False),
+        ("LimitRTPRIO=0\n", "[Service]\nLimitRTPRIO=99\n", {}, True),
+        ("LimitRTPRIO=99\n", "[Service]\nLimitRTPRIO=10\n", {}, False),
+        ("LimitRTPRIO=99\n", "[Service]\nLimitRTPRIO=\n", {}, False),
+        ("# LimitRTPRIO=99\n", "[Service]\n;LimitRTPRIO=99\n", {}, False),
+        ("AmbientCapabilities=CAP_NET_RAW CAP_SYS_NICE\n", None, {}, True),
+        ("AmbientCapabilities=CAP_SYS_NICE\n", "[Service]\nAmbientCapabilities=\n", {}, False),
+        # systemd's own default
+        ("", None, {SYSTEMD: DEFAULT % 99}, True),
+        ("LimitRTPRIO=\n", None, {VENDOR: DEFAULT % 99}, True),
+        ("LimitRTPRIO=5\n", None, {SYSTEMD: DEFAULT % 99}, False),
+        ("", None, {SYSTEMD: "[Manager]\n#DefaultLimitRTPRIO=99\n"}, False),
+        ("", None, {VENDOR: DEFAULT % 99, SYSTEMD: "[Manager]\n"}, False),
+        ("", None, {SYSTEMD: DEFAULT % 5, SYSTEMD + ".d/rt.conf": DEFAULT % 99}, True),
     ],
 )
-def test_what_systemd_gives_at_the_next_start(machine, text, drop_in, enough):
-    host = machine(service(text, drop_in))
+def test_what_systemd_gives_at_the_next_start(machine, text, drop_in, files, enough):
     # the other unit's limit is not this one's
-    captured.grow(host.root, service("LimitRTPRIO=99\n", unit="SAPPRD_01.service"))
+    host = machine(service(text, drop_in), service("LimitRTPRIO=99\n", unit="SAPPRD_01.service"), files)
     assert (realtime.prerequisites(host, instance(), 99) == []) is enough
-
-
-@pytest.mark.parametrize(
-    ("unit", "files", "enough"),
-    [
-        ("", {"/etc/systemd/system.conf": "[Manager]\nDefaultLimitRTPRIO=99\n"}, True),
-        ("LimitRTPRIO=\n", {"/usr/lib/systemd/system.conf": "[Manager]\nDefaultLimitRTPRIO=99\n"}, True),
-        ("LimitRTPRIO=5\n", {"/etc/systemd/system.conf": "[Manager]\nDefaultLimitRTPRIO=99\n"}, False),
-        ("", {"/etc/systemd/system.conf": "[Manager]\n#DefaultLimitRTPRIO=99\n"}, False),
-        (
-            "",
-            {
-                "/usr/lib/systemd/system.conf": "[Manager]\nDefaultLimitRTPRIO=99\n",
-                "/etc/systemd/system.conf": "[Manager]\n",
-            },
-            False,
-        ),
-        (
-            "",
-            {
-                "/etc/systemd/system.conf": "[Manager]\nDefaultLimitRTPRIO=5\n",
-                "/etc/systemd/system.conf.d/rt.conf": "[Manager]\nDefaultLimitRTPRIO=99\n",
-            },
-            True,
-        ),
-    ],
-)
-def test_systemd_s_own_default(machine, unit, files, enough):
-    assert (realtime.prerequisites(machine(service(unit), files), instance(), 99) == []) is enough
 
 
 def test_a_stopped_instance_is_told_what_to_set(machine):
@@ -239,40 +206,38 @@ PEOPLE = {
 }
 
 
+CONF, CONF_D = "/etc/security/limits.conf", "/etc/security/limits.d/90-sap.conf"
+
+
 @pytest.mark.parametrize(
-    ("lines", "limit"),
+    ("files", "limit"),
     [
-        ("prdadm - rtprio 99", 99),
-        ("prdadm soft rtprio 99", 99),
-        ("prdadm hard rtprio 99", 0),
-        ("prdadm - nofile 99", 0),
-        ("#prdadm - rtprio 99", 0),
-        ("prdadm - rtprio 99 # for SAP", 99),
-        ("prdadm - rtprio unlimited", 99),
-        ("qasadm - rtprio 99", 0),
-        ("* - rtprio 20", 20),
-        ("@sapsys - rtprio 99", 99),
-        ("@sapinst - rtprio 99", 99),
-        ("@dba - rtprio 99", 99),
-        ("@other - rtprio 99", 0),
+        ({CONF: "prdadm - rtprio 99"}, 99),
+        ({CONF: "prdadm soft rtprio 99"}, 99),
+        ({CONF: "prdadm hard rtprio 99"}, 0),
+        ({CONF: "prdadm - nofile 99"}, 0),
+        ({CONF: "#prdadm - rtprio 99"}, 0),
+        ({CONF: "prdadm - rtprio 99 # for SAP"}, 99),
+        ({CONF: "prdadm - rtprio unlimited"}, 99),
+        ({CONF: "qasadm - rtprio 99"}, 0),
+        ({CONF: "* - rtprio 20"}, 20),
+        ({CONF: "@sapsys - rtprio 99"}, 99),
+        ({CONF: "@sapinst - rtprio 99"}, 99),
+        ({CONF: "@dba - rtprio 99"}, 99),
+        ({CONF: "@other - rtprio 99"}, 0),
         # his own entry wins wherever it stands, and among equals the last one
-        ("prdadm - rtprio 10\n@sapsys - rtprio 99\n* - rtprio 99", 10),
-        ("@sapsys - rtprio 99\n* - rtprio 10", 99),
-        ("prdadm - rtprio 99\nprdadm - rtprio 10", 10),
+        ({CONF: "prdadm - rtprio 10\n@sapsys - rtprio 99\n* - rtprio 99"}, 10),
+        ({CONF: "@sapsys - rtprio 99\n* - rtprio 10"}, 99),
+        ({CONF: "prdadm - rtprio 99\nprdadm - rtprio 10"}, 10),
+        # limits.d comes after limits.conf
+        ({CONF_D: "@sapsys - rtprio 99\n* - rtprio 10"}, 99),
+        ({CONF: "prdadm - rtprio 99", CONF_D: "prdadm - rtprio 0"}, 0),
     ],
 )
-@pytest.mark.parametrize("file", ["limits.conf", "limits.d/90-sap.conf"])
-def test_what_pam_gives_where_there_is_no_unit(machine, lines, limit, file):
-    host = machine(PEOPLE, {"/etc/security/" + file: lines + "\n"})
+def test_what_pam_gives_where_there_is_no_unit(machine, files, limit):
+    host = machine(PEOPLE, {path: text + "\n" for path, text in files.items()})
     for priority in (10, 20, 99):
         assert (realtime.prerequisites(host, instance(unit=None), priority) == []) is (limit >= priority)
-
-
-def test_limits_d_comes_after_limits_conf(machine):
-    host = machine(
-        {"/etc/security/limits.conf": "prdadm - rtprio 99\n", "/etc/security/limits.d/a.conf": "prdadm - rtprio 0\n"}
-    )
-    assert realtime.prerequisites(host, instance(unit=None), 99) != []
 
 
 # control groups
@@ -288,23 +253,25 @@ def config(*options):
     return dict(KERNEL, **{"/boot/config-5.14.21": "".join("CONFIG_%s=y\n" % option for option in options)})
 
 
-@pytest.mark.parametrize("mount", ["cpu,cpuacct", "cpu"])
-def test_a_group_without_realtime_is_named(machine, mount):
-    host = machine(server(group=V1), service(RAISED), {GROUP_FILE % mount: "0\n"})
-    assert realtime.prerequisites(host, instance(), 99) == [
+@pytest.mark.parametrize(
+    ("files", "missing"),
+    [
+        ({GROUP_FILE % "cpu,cpuacct": "0\n"}, True),
+        ({GROUP_FILE % "cpu": "0\n"}, True),
+        ({GROUP_FILE % "cpu": "950000\n"}, False),
+        # a kernel without groups
+        ({}, False),
+        # without throttling the kernel does not ask the group
+        ({GROUP_FILE % "cpu": "0\n", RUNTIME: "-1\n"}, False),
+    ],
+)
+def test_groups_of_version_1(machine, files, missing):
+    host = machine(server(group=V1), service(RAISED), files)
+    expected = (
         "PRD D00 may not use real-time priority in the control group /SAP.slice/SAPPRD_00.service, whose "
         "cpu.rt_runtime_us is 0: give it and those above it a share, such as 950000"
-    ]
-
-
-@pytest.mark.parametrize("files", [{GROUP_FILE % "cpu": "950000\n"}, {}], ids=["has a share", "kernel has no groups"])
-def test_a_group_that_allows_realtime_is_not(machine, files):
-    assert realtime.prerequisites(machine(server(group=V1), service(RAISED), files), instance(), 99) == []
-
-
-def test_without_throttling_the_kernel_does_not_ask_the_group(machine):
-    host = machine(server(group=V1), service(RAISED), {GROUP_FILE % "cpu": "0\n", RUNTIME: "-1\n"})
-    assert realtime.prerequisites(host, instance(), 99) == []
+    )
+    assert realtime.prerequisites(host, instance(), 99) == [expected] * missing
 
 
 @pytest.mark.parametrize(
@@ -373,10 +340,6 @@ def test_all_are_work_processes_where_the_dispatcher_has_another_name(machine):
     assert realtime.work_processes(host, "PRD", "D00") == [(31, "SCHED_BATCH", 0), (32, "policy 99", 0)]
 
 
-def test_an_instance_that_is_stopped_has_none(machine):
-    assert realtime.work_processes(machine(), "PRD", "D00") == []
-
-
 class Vanishing(Host):
     """Every process ends between the listing and the reading, as the kernel tells it of an open file."""
 
@@ -384,7 +347,8 @@ class Vanishing(Host):
         raise HostError("cannot read %s" % path, errno.ESRCH)
 
 
-def test_a_process_that_ends_meanwhile_is_left_out(machine):
+def test_no_work_processes(machine):
+    assert realtime.work_processes(machine(), "PRD", "D00") == []
     host = Vanishing(machine(work(31)).root)
     assert realtime.work_processes(host, "PRD", "D00") == []
 
@@ -419,10 +383,8 @@ def test_a_real_process_is_read_as_the_kernel_tells_it(policy, priority, text, m
     child = subprocess.Popen(["dw.sap%s_%s" % (name, instance), "600"], executable="/bin/sleep")
     try:
         os.sched_setscheduler(child.pid, getattr(os, policy), os.sched_param(priority))
-        deadline = time.time() + 60
-        found = []
-        while not found and time.time() < deadline:  # /proc knows the arguments a moment after the start
-            found = realtime.work_processes(Host(), name, instance)
+        # /proc knows the arguments a moment after the start
+        found = until(lambda: realtime.work_processes(Host(), name, instance), "the process has its arguments")
         assert [pid for pid, _policy, _priority in found] == [child.pid]
         assert realtime.summary(found) == text
     except PermissionError:

@@ -48,31 +48,30 @@ class Times(Host):
         (2000, 1000, (1999, 100), ANSWER),
         # no default profile
         (3000, 2000, (1000, None), ANSWER),
-        # a start service whose start is not known
+        # a start service of unknown age proves nothing about an older instance
         (3000, None, (1000, 500), ANSWER),
+        (1000, None, (2000, 500), "the start time of its sapstartsrv is unknown"),
     ],
 )
 def test_what_an_instance_runs_with(tmp_path, instance, service, profiles, expected):
     host = Times(tmp_path, dict(zip(PROFILES, profiles), **{SOCKET: service}))
-    assert start_times.basis(host, D00, instance, PROFILES) == expected
+    if service is None and expected != ANSWER:
+        with pytest.raises(HostError, match=expected):
+            start_times.basis(host, D00, instance, PROFILES)
+    else:
+        assert start_times.basis(host, D00, instance, PROFILES) == expected
 
 
-def test_a_start_service_of_unknown_age_proves_nothing_about_an_older_instance(tmp_path):
-    with pytest.raises(HostError, match="the start time of its sapstartsrv is unknown"):
-        start_times.basis(Times(tmp_path, {PROFILES[0]: 2000}), D00, 1000, PROFILES)
-
-
-def stat(ticks):
-    return "7 (a) b) S 1 " + " ".join(["0"] * 17) + " %d 0 0\n" % ticks
+def stat(pid, ticks):
+    return "%d (a) b) S 1 %s\n" % (pid, " ".join(["0"] * 17 + [str(ticks)] + ["0"] * 30))
 
 
 @pytest.mark.parametrize("age, expected", [(600, UNPROVED), (4000, ANSWER)])
 def test_without_a_socket_the_process_tells_its_start(tmp_path, age, expected):
-    hertz = os.sysconf("SC_CLK_TCK")
     files = {
         "/proc/uptime": "5000.00 1.00\n",
         "/proc/7/cmdline": "/usr/sap/PRD/D00/exe/sapstartsrv\0pf=/usr/sap/PRD/SYS/profile/PRD_D00_app1\0",
-        "/proc/7/stat": "7 (sapstartsrv) S 1 %s\n" % " ".join(["0"] * 17 + [str((5000 - age) * hertz)] + ["0"] * 30),
+        "/proc/7/stat": stat(7, (5000 - age) * os.sysconf("SC_CLK_TCK")),
     }
     captured.grow(tmp_path, files)
     now = time.time()
@@ -93,29 +92,29 @@ def process(name="disp+work", elapsed="1:00:00", pid=7):
         # without one the oldest of those that run
         ([process("msg_server", "1:00:00", 5), process("enq_server", "2:00:00", 6)], 7200),
         ([process("msg_server", "9:00:00", None), process("enq_server", "2:00:00", 6)], 7200),
+        ([], None),
+        ([process(elapsed="")], None),
+        ([process(elapsed="1 day")], None),
+        ([process(pid=None)], None),
     ],
 )
 def test_elapsed_times_tell_when_an_instance_was_started(tmp_path, processes, age):
-    assert abs(start_times.instance_started(Host(str(tmp_path)), processes) - (time.time() - age)) < 60
+    if age is None:
+        with pytest.raises(HostError, match="the start time of its processes is unknown"):
+            start_times.instance_started(Host(str(tmp_path)), processes)
+    else:
+        assert abs(start_times.instance_started(Host(str(tmp_path)), processes) - (time.time() - age)) < 60
 
 
 def test_proc_tells_it_before_sapcontrol(tmp_path):
-    captured.grow(tmp_path, {"/proc/uptime": "5000.25 1.00\n", "/proc/7/stat": stat(1000 * os.sysconf("SC_CLK_TCK"))})
+    files = {"/proc/uptime": "5000.25 1.00\n", "/proc/7/stat": stat(7, 1000 * os.sysconf("SC_CLK_TCK"))}
+    captured.grow(tmp_path, files)
     found = start_times.instance_started(Host(str(tmp_path)), [process()])
     assert abs(found - (time.time() - 4000.25)) < 60
-
-
-def test_the_start_of_a_real_process(tmp_path):
     (tmp_path / "now").write_text("")
     found = start_times.instance_started(Host(), [process(pid=os.getpid())])
     assert found <= os.stat(str(tmp_path / "now")).st_ctime + 1
     assert found > time.time() - float(Host().read("/proc/uptime").split()[0]) - 1
-
-
-@pytest.mark.parametrize("processes", [[], [process(elapsed="")], [process(elapsed="1 day")], [process(pid=None)]])
-def test_a_start_that_nobody_tells(tmp_path, processes):
-    with pytest.raises(HostError, match="the start time of its processes is unknown"):
-        start_times.instance_started(Host(str(tmp_path)), processes)
 
 
 def test_a_copy_that_keeps_the_old_time_is_a_change(tmp_path):

@@ -83,11 +83,9 @@ def test_whom_a_list_of_aix_lets_write(entries, writes):
     assert access_lists.parse_aixc(HEAD + "extended permissions\n" + entries) is writes
     # as in older releases
     assert access_lists.parse_aixc((HEAD + "Extended Permissions:" + entries).replace("permit", "Permit")) is writes
-
-
-def test_a_list_of_another_type_lets_others_write():
-    text = "*\n* ACL_type   NFS4\n*\n*\n* Owner: root\n* Group: system\n*\ns:(OWNER@):     a       rwpRWxDdo\n"
-    assert access_lists.parse_aixc(text) is True and access_lists.parse_aixc("") is True
+    # a list of another type
+    assert access_lists.parse_aixc("*\n* ACL_type   NFS4\n*\n*\ns:(OWNER@):     a       rwpRWxDdo\n") is True
+    assert access_lists.parse_aixc("") is True
 
 
 @pytest.mark.parametrize("said", ["permit rw- u:prdadm", "permit r-- u:prdadm", None])
@@ -160,26 +158,23 @@ def test_a_program_that_a_list_lets_others_rewrite_does_not_run_as_root(exe):
         programs.ask([str(program)])
     allow(program, (USER, 5, NOBODY), (USER, 7, 0))
     assert programs.ask([str(program)]) == "0\n"
-
-
-def test_a_folder_in_which_a_list_lets_others_replace_programs(exe):
+    # a folder in which a list lets others replace programs
     allow(exe, (GROUP, 7, 4711))
     with pytest.raises(MeasureError, match="niping does not run as root: .*/exe " + SENTENCE):
-        programs.ask([str(exe / "niping")])
-    # the sticky bit lets nobody replace what belongs to root
+        programs.ask([str(program)])
+    # its sticky bit lets nobody replace what belongs to root; the one of a program protects nothing
     exe.chmod(0o1775)
-    assert programs.ask([str(exe / "niping")]) == "0\n"
-
-
-def test_the_sticky_bit_of_a_program_protects_nothing(exe):
-    (exe / "niping").chmod(0o1777)
+    assert programs.ask([str(program)]) == "0\n"
+    program.chmod(0o1777)
     with pytest.raises(MeasureError, match="niping does not run as root"):
-        programs.ask([str(exe / "niping")])
+        programs.ask([str(program)])
 
 
 def test_nothing_is_written_where_a_list_lets_others_write(exe, reachable):
     host = Host(str(reachable))
     host.write("/exe/x.conf", "old")
+    # a list on the file is kept and does not hinder: what others may write to it is its administrator's choice
+    allow(exe / "x.conf", (USER, 7, NOBODY))
     allow(exe, (USER, 7, NOBODY))
     for act in (lambda: host.write("/exe/x.conf", "new"), lambda: writing.write(host, "/exe/x.conf", b"old", b"new")):
         with pytest.raises(HostError, match=SENTENCE) as caught:
@@ -189,12 +184,4 @@ def test_nothing_is_written_where_a_list_lets_others_write(exe, reachable):
     allow(exe, (USER, 5, NOBODY))
     host.write("/exe/x.conf", "new")
     assert host.read("/exe/x.conf") == "new"
-
-
-def test_a_list_on_the_file_is_kept_and_does_not_hinder(exe, reachable):
-    """Root replaces the file by a new one: what others may write to it is the choice of its administrator."""
-    host = Host(str(reachable))
-    host.write("/exe/x.conf", "old")
-    allow(exe / "x.conf", (USER, 7, NOBODY))
-    host.write("/exe/x.conf", "new")
     assert os.getxattr(str(exe / "x.conf"), ATTRIBUTE) == acl((USER, 7, NOBODY))
