@@ -32,16 +32,7 @@ GUARD = {
     "report": "results/smc-2026-batch-2/report.html",
     "sentences": ["app2: REGRESSED"],
     "notes": ["app3 has no peer."],
-    "comparisons": [
-        {
-            "host": "app2",
-            "workload": "rr",
-            "metric": "av2_us",
-            "verdict": "regressed",
-            "effect_pct": -7.5,
-            "after": None,
-        }
-    ],
+    "comparisons": [{"host": "app2", "workload": "rr", "metric": "av2_us", "verdict": "regressed", "effect_pct": -7.5}],
 }
 
 
@@ -137,40 +128,39 @@ def test_the_schema_knows_the_same_words() -> None:
 
 class TestHeadline:
     @pytest.mark.parametrize(
-        ("make", "result", "headline"),
+        ("make", "result", "headline", "hosts"),
         [
-            (STATES["new"], "running", "Batch 1 of 4 is next. 0 of 12 hosts are confirmed, 12 unchanged."),
+            (STATES["new"], "running", "Batch 1 of 4 is next.", "0 of 12 hosts are confirmed, 12 unchanged."),
             (
                 stopped,
                 "stopped",
-                "Batch 2 of 4 stopped: app5 drifted during the soak. 1 of 12 hosts is confirmed, 4 taken back,"
-                " 7 unchanged.",
+                "Batch 2 of 4 stopped: app5 drifted during the soak.",
+                "1 of 12 hosts is confirmed, 4 taken back, 7 unchanged.",
             ),
             (
                 interrupted,
                 "running",
-                "Batch 2 of 4 is running: applying. 1 of 12 hosts is confirmed, 1 on probation, 10 unchanged.",
+                "Batch 2 of 4 is running: applying.",
+                "1 of 12 hosts is confirmed, 1 on probation, 10 unchanged.",
             ),
-            (complete, "complete", "All 12 hosts in 4 batches are confirmed."),
+            (complete, "complete", "All 12 hosts in 4 batches are confirmed.", ""),
         ],
     )
-    def test_of_each_state(self, make: Any, result: str, headline: str) -> None:
+    def test_of_each_state(self, make: Any, result: str, headline: str, hosts: str) -> None:
         rollout = make()
         rollout.conclude()
-        assert (rollout.document["result"], rollout.document["headline"]) == (result, headline)
+        assert rollout.document["result"] == result
+        assert rollout.document["headline"] == f"{headline} {hosts}".strip()
 
-    def test_a_run_that_ended_between_two_batches(self) -> None:
+    def test_a_run_that_ended_between_two_batches_or_in_one(self) -> None:
         rollout = fresh()
         batch_done(rollout, 1)
-        rollout.ended(AT, reason="The change window closed 2026-11-28 22:00 UTC; it is 2026-11-28 22:10 UTC now.")
+        rollout.ended(AT, reason="The change window closed.")
         rollout.conclude()
         assert rollout.document["result"] == "stopped"
         assert rollout.document["headline"] == (
-            "Stopped before batch 2 of 4: The change window closed 2026-11-28 22:00 UTC; it is 2026-11-28 22:10 UTC"
-            " now. 1 of 12 hosts is confirmed, 11 unchanged."
+            "Stopped before batch 2 of 4: The change window closed. 1 of 12 hosts is confirmed, 11 unchanged."
         )
-
-    def test_a_run_that_ended_in_a_batch(self) -> None:
         rollout = interrupted()
         rollout.ended(AT)
         rollout.conclude()
@@ -187,24 +177,18 @@ class TestHeadline:
         rollout.conclude()
         assert "]0;owned[U+202E]" in rollout.document["headline"] and rollout.document["headline"].isprintable()
 
-    def test_more_than_one_reason(self) -> None:
+    def test_more_than_one_reason_and_text_of_hosts_is_made_harmless(self) -> None:
         rollout = fresh()
         rollout.begin(1, AT)
-        rollout.host(1, "app1", "lost", "unknown", 0, ["unreachable"])
-        rollout.end(1, False, ["app1 is lost", "the batch has no host left"], at=AT)
-        rollout.conclude()
-        assert rollout.document["headline"] == (
-            "Batch 1 of 4 stopped: app1 is lost (and 1 more reason). 0 of 12 hosts are confirmed, 1 unknown,"
-            " 11 unchanged."
-        )
-
-    def test_text_of_hosts_is_made_harmless(self) -> None:
-        rollout = fresh()
-        rollout.begin(1, AT)
-        rollout.host(1, "app1", "failed", "unknown", 0, ["a\n\x1b[31mb" + "x" * 5000])
+        rollout.host(1, "app1", "lost", "unknown", 0, ["a\n\x1b[31mb" + "x" * 5000])
         reason = rollout.document["batches"][0]["hosts"]["app1"]["reasons"][0]
         assert reason.startswith("a [31mbxxx")
         assert len(reason) == states.LONGEST_TEXT
+        rollout.end(1, False, ["app1 is lost", "the batch has no host left"], at=AT)
+        rollout.conclude()
+        headline = rollout.document["headline"]
+        assert headline.startswith("Batch 1 of 4 stopped: app1 is lost (and 1 more reason).")
+        assert headline.endswith("0 of 12 hosts are confirmed, 1 unknown, 11 unchanged.")
 
 
 class TestResume:
@@ -234,19 +218,20 @@ class TestResume:
         assert hosts["app3"]["values"] == values
         assert hosts["app2"]["values"] == ("unknown" if values == "unknown" else "probation")
         assert rollout.document["batches"][0]["hosts"]["app1"]["values"] == "confirmed"
+        # a batch that ended good is not begun again
+        assert complete().open() == [] and not complete().again(1)
 
-    def test_a_batch_that_ended_good_is_not_begun_again(self) -> None:
-        assert complete().open() == []
-        assert not complete().again(1)
-
-    def test_another_plan_is_refused(self) -> None:
+    def test_another_plan_and_another_version_of_the_collection_are_refused(self) -> None:
         plan = made_plan(soak_s=60, batches=numbered([APPS[:1], APPS[1:]]))
         with pytest.raises(ValueError) as error:
             stopped().refuse(plan)
-        assert str(error.value) == (
-            "Rollout smc-2026 was begun with another plan: the batches have 1 + 11 hosts, and had 1 + 4 + 4 + 3; the"
-            " soak is 1 min, and was 10 min. Start with the former plan, or give this one another rollout_change."
+        assert "Rollout smc-2026 was begun with another plan: " in str(error.value)
+        assert "the batches have 1 + 11 hosts, and had 1 + 4 + 4 + 3; the soak is 1 min, and was 10 min" in str(
+            error.value
         )
+        stopped().refuse(made_plan(), "0.9.0")
+        with pytest.raises(ValueError, match=r"another plan: the collection is 1\.0\.0, and was 0\.9\.0\. Start"):
+            stopped().refuse(made_plan(), "1.0.0")
 
     def test_other_limits_of_the_report_are_refused(self) -> None:
         """A plan of 0.9.0 has none, and is continued with any."""
@@ -259,11 +244,6 @@ class TestResume:
                 fresh(guard=limits).refuse(made_plan(guard={**limits, name: value}))
         with pytest.raises(ValueError, match="the guard is off, and was on"):
             fresh(guard=old).refuse(made_plan())
-
-    def test_another_version_of_the_collection_is_refused(self) -> None:
-        stopped().refuse(made_plan(), "0.9.0")
-        with pytest.raises(ValueError, match=r"another plan: the collection is 1\.0\.0, and was 0\.9\.0\. Start"):
-            stopped().refuse(made_plan(), "1.0.0")
 
     def test_another_window_is_not(self) -> None:
         window = {"not_before": None, "not_after": "2026-12-01T03:00:00Z", "time_zone": "UTC"}
@@ -279,22 +259,16 @@ def here(host: str, namespace: str = "pid:[1]") -> dict[str, Any]:
 
 
 class TestRunning:
-    def test_a_living_process_on_this_host(self) -> None:
+    def test_a_living_process_holds_it_and_another_host_or_container_proves_nothing(self) -> None:
         with pytest.raises(ValueError) as error:
             interrupted().claim(here("controller1"), lambda pid: pid == 4711)
-        assert str(error.value) == (
-            "Rollout smc-2026 is running: its run r1 began at 2026-11-28 21:00:00 UTC on controller1 (process 4711) and"
-            " has not ended; wait for its end, or end that process."
-            " If it is gone, -e rollout_take_over=r1 takes it over"
-        )
-
-    def test_another_host_and_another_container_prove_nothing(self) -> None:
+        began = "Rollout smc-2026 is running: its run r1 began at 2026-11-28 21:00:00 UTC on controller1 (process 4711)"
+        assert str(error.value).startswith(began) and "-e rollout_take_over=r1" in str(error.value)
         for other in (here("controller2"), here("controller1", "pid:[2]")):
             with pytest.raises(ValueError, match=r"is running: its run r1 began at .* on controller1 "):
                 interrupted().claim(other, lambda pid: False)
             interrupted().claim(other, lambda pid: True, take_over="r1")
-
-    def test_a_dead_one_and_a_run_that_ended(self) -> None:
+        # a dead one and a run that ended do not
         interrupted().claim(here("controller1"), lambda pid: False)
         stopped().claim(here("controller2"), lambda pid: True)
         stopped().claim(here("controller2"), lambda pid: True, take_over="r1")
@@ -308,14 +282,12 @@ class TestRunning:
         with pytest.raises(ValueError, match=r"is running: its run began at .* or end that process$"):
             rollout.claim(here("controller1"), lambda pid: True)
 
-    def test_the_controller_is_that_of_the_worker(self) -> None:
+    def test_the_controller_is_that_of_the_worker_and_ids_differ_and_are_no_numbers(self) -> None:
         assert states.controller() == {
             "host": socket.gethostname(),
             "pid": os.getppid(),
             "pid_namespace": os.readlink("/proc/self/ns/pid"),
         }
-
-    def test_ids_differ_and_are_no_numbers(self) -> None:
         ids = {states.run_id() for _number in range(1000)}
         assert len(ids) == 1000 and all(re.fullmatch("r[0-9a-f]{12}", one) for one in ids)
 
@@ -340,6 +312,7 @@ class TestRunning:
 
 
 class TestSaving:
+    @pytest.mark.gate
     def test_a_kill_before_the_rename_leaves_the_old_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -407,42 +380,35 @@ class TestSaving:
 
 
 class TestReading:
-    def test_none_yet(self, tmp_path: Path) -> None:
-        assert states.read(tmp_path, "smc-2026") is None
-
     @pytest.mark.parametrize(
-        ("content", "sentence"),
+        ("content", "words"),
         [
-            (b"", ": it is no JSON (Expecting value, line 1)"),
-            (b"{", ": it is no JSON (Expecting property name enclosed in double quotes, line 1)"),
-            (b"\xff", ": it is not UTF-8 text"),
-            (b"[" * 100_000, ": it is nested too deeply"),
-            (b"[]", ": the file is a list; an object belongs there"),
-            (b"{}", ": schema is missing; zpower.sap_tuning/rollout/1 belongs there"),
+            (b"", "no JSON (Expecting value, line 1)"),
+            (b"{", "no JSON (Expecting property name"),
+            (b"\xff", "not UTF-8 text"),
+            (b"[" * 100_000, "nested too deeply"),
+            (b"[]", "the file is a list; an object"),
+            (b"{}", "schema is missing; zpower.sap_tuning/rollout/1"),
+            (None, "no regular file"),
         ],
     )
-    def test_what_is_no_state(self, content: bytes, sentence: str, tmp_path: Path) -> None:
+    def test_what_is_no_state(self, content: bytes | None, words: str, tmp_path: Path) -> None:
+        assert states.read(tmp_path, "smc-2026") is None
         path = tmp_path / "rollouts" / "smc-2026" / "rollout.json"
         path.parent.mkdir(parents=True)
-        path.write_bytes(content)
+        if content is None:
+            path.mkdir()
+        else:
+            path.write_bytes(content)
         with pytest.raises(ValueError) as error:
             states.read(tmp_path, "smc-2026")
-        assert str(error.value).startswith(str(path))
-        assert str(error.value).endswith(sentence)
+        assert str(error.value).startswith(str(path)) and words in str(error.value)
 
-    def test_a_folder_in_its_place(self, tmp_path: Path) -> None:
-        path = tmp_path / "rollouts" / "smc-2026" / "rollout.json"
-        path.mkdir(parents=True)
-        with pytest.raises(ValueError, match=r"rollout\.json: it is no regular file$"):
-            states.read(tmp_path, "smc-2026")
-
-    def test_the_file_of_another_change(self, tmp_path: Path) -> None:
+    def test_the_file_of_another_change_and_a_plan_that_somebody_changed(self, tmp_path: Path) -> None:
         path = stopped().save(tmp_path)
         path.parent.rename(path.parent.parent / "other")
         with pytest.raises(ValueError, match="it belongs to the change 'smc-2026'$"):
             states.read(tmp_path, "other")
-
-    def test_a_plan_that_somebody_changed(self) -> None:
         document = stopped().document
         document["plan"]["soak_s"] = 0
         with pytest.raises(ValueError, match="^plan.fingerprint does not fit the plan: somebody has changed the file$"):
@@ -510,55 +476,50 @@ DAMAGE: list[tuple[list[Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value"), DAMAGE, ids=str)
-def test_schema_and_check_turn_away_the_same_damage(path: list[Any], value: Any) -> None:
+def damaged(path: list[Any], value: Any) -> dict[str, Any]:
+    """The state of a stopped rollout with another value in one place."""
     rollout = stopped()
     rollout.conclude()
-    document = copy.deepcopy(rollout.document)
+    document: dict[str, Any] = copy.deepcopy(rollout.document)
     assert checking.check(document) is document
     *way, last = path
     item: Any = document
     for step in way:
         item = item[step]
     item[last] = value
+    return document
+
+
+EACH_FIFTH = [pytest.param(*case, marks=pytest.mark.nightly if place % 5 else []) for place, case in enumerate(DAMAGE)]
+
+
+@pytest.mark.parametrize(("path", "value"), EACH_FIFTH, ids=str)
+def test_schema_and_check_turn_away_the_same_damage(path: list[Any], value: Any) -> None:
+    document = damaged(path, value)
     assert schema_errors(document) != []
     with pytest.raises(ValueError, match=r"^[a-z_]+[^ ]* (is|names) .* belongs there$|^[^ ]+ is .*; it has to begin"):
         checking.check(document)
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "sentence"),
+    ("path", "value", "words"),
     [
         (
             ["plan", "batches", 1, "hosts"],
             ["app1", "app2"],
-            "plan.batches[1].hosts is a list; a list of hosts, each of which is in one batch only belongs there",
+            "is a list; a list of hosts, each of which is in one batch",
         ),
-        (["plan", "batches", 1, "number"], 7, "plan.batches[1].number is 7; 2 belongs there"),
-        (["batches", 1, "number"], 7, "batches[1].number is 7; 2 belongs there"),
-        (
-            ["batches", 1, "hosts"],
-            {},
-            "batches[1].hosts is an object; an object of exactly the hosts that the plan has there belongs there",
-        ),
-        (
-            ["batches", 1, "guard", "comparisons", 0, "effect_pct"],
-            float("nan"),
-            "batches[1].guard.comparisons[0].effect_pct is nan; a number or null belongs there",
-        ),
+        (["plan", "batches", 1, "number"], 7, "is 7; 2 belongs there"),
+        (["batches", 1, "number"], 7, "is 7; 2 belongs there"),
+        (["batches", 1, "hosts"], {}, "is an object; an object of exactly the hosts that the plan has there"),
+        (["batches", 1, "guard", "comparisons", 0, "effect_pct"], float("nan"), "is nan; a number or null"),
     ],
 )
-def test_what_only_the_check_finds(path: list[Any], value: Any, sentence: str) -> None:
-    rollout = stopped()
-    rollout.conclude()
-    *way, last = path
-    item: Any = rollout.document
-    for step in way:
-        item = item[step]
-    item[last] = value
+def test_what_only_the_check_finds(path: list[Any], value: Any, words: str) -> None:
     with pytest.raises(ValueError) as error:
-        checking.check(rollout.document)
-    assert str(error.value) == sentence
+        checking.check(damaged(path, value))
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    assert str(error.value).startswith(f"{place[1:]} {words}")
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> Any:
@@ -568,16 +529,15 @@ def places(value: Any, way: tuple[Any, ...] = ()) -> Any:
         yield from places(item, (*way, key))
 
 
-@pytest.mark.parametrize("odd", [None, "", "x", -1, 1e400, True, [], {}, [[]], {"a": {}}, [None], "\ud800"], ids=repr)
+ODD = [None, "", "x", -1, 1e400, True, [], {}, [[]], {"a": {}}, [None], "\ud800"]
+
+
+@pytest.mark.parametrize("odd", [pytest.param(odd, marks=pytest.mark.nightly if odd else []) for odd in ODD], ids=repr)
 def test_any_damage_is_a_sentence_or_does_no_harm(odd: Any) -> None:
     rollout = stopped()
     rollout.conclude()
     for way in places(rollout.document):
-        document = copy.deepcopy(rollout.document)
-        item: Any = document
-        for step in way[:-1]:
-            item = item[step]
-        item[way[-1]] = odd
+        document = damaged(list(way), odd)
         try:
             checking.check(document)
         except ValueError as error:
