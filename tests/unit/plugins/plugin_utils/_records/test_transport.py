@@ -64,22 +64,17 @@ def test_connections_that_did_not_become_smc_are_a_flag_and_no_verdict(links, to
     assert flags == [f"the state after should use SMC, but some of its connections did not ({told})."]
 
 
-def test_both_states_over_smc_differ_in_nothing():
+def test_both_states_over_smc_differ_in_nothing_and_plain_tcp_is_not_worth_a_word():
     report = report_of(spoil(records_of(), smc(SMCR)))
     assert report["comparability"] == []
     assert view.ways(main(report)) == "smc: SMCR"
-
-
-def test_plain_tcp_is_not_worth_a_word():
-    found = main(report_of(records_of()))
+    plain = report_of(records_of())
+    found = main(plain)
     assert (found["transport"], view.ways(found)) == ({"before": ["tcp"], "after": ["tcp"]}, "")
-
-
-@pytest.mark.parametrize("form", ["html", "md"])
-def test_the_report_says_how_the_messages_travelled(form):
-    report = report_of(spoil(records_of(), smc(SMCR), "after"))
-    assert "Transport: tcp \u2192 smc: SMCR." in render(report, form)
-    assert "Transport:" not in render(report_of(records_of()), form)
+    changed = report_of(spoil(records_of(), smc(SMCR), "after"))
+    for form in ("html", "md"):
+        assert "Transport: tcp \u2192 smc: SMCR." in render(changed, form)
+        assert "Transport:" not in render(plain, form)
 
 
 @pytest.mark.parametrize("links", [None, [], [SMCR], [SMCR, TCP]])
@@ -95,9 +90,5 @@ def test_links_of_another_kind_are_turned_away(links):
     record = records_of()[0]
     record["runs"][1]["links"] = links
     assert "runs[1].links" in str(validate(record))
-
-
-def test_a_transport_of_another_kind_is_turned_away():
-    record = records_of()[0]
     record["workload"]["transport"] = ["smc"]
     assert "workload.transport" in str(validate(record))
