@@ -4,19 +4,22 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import Any
 
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from rendering import render
 from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
+
+pytestmark = pytest.mark.gate  # which installs the parser
 
 
 def samples(report: dict[str, Any]) -> dict[str, list[tuple[dict[str, str], float]]]:
     """The samples by name, as a monitoring system would take them in; it refuses what is no OpenMetrics text."""
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
-    for family in text_string_to_metric_families(render(report, "om")):
+    parser = importlib.import_module("prometheus_client.openmetrics.parser")
+    for family in parser.text_string_to_metric_families(render(report, "om")):
         for item in family.samples:
             found.setdefault(item.name, []).append((item.labels, item.value))
     return found
