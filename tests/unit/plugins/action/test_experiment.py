@@ -274,12 +274,18 @@ def test_the_experiment_ends_at_the_look_at_which_every_level_is_decided(tmp_pat
 
 
 def test_while_a_level_is_undecided_the_experiment_goes_on(tmp_path: Path) -> None:
-    result = planned(tmp_path, **WIDE)
+    part = planned(tmp_path, **WIDE)["parts"][1]
     measured(tmp_path, LONG_STEPS[:32], plan=LONG, effects={"every-4": -0.3}, noise=0.1)
-    going = looked(tmp_path, result["parts"][1])
+    going = looked(tmp_path, part)
     end = r"[+−]?[0-9.]+ %"
     assert re.fullmatch(rf"all {end} to {end}, every-2 {end} to {end}, every-4 {end} to {end}", going["so_far"]), going
     assert not going["over"] and on_disk(tmp_path)["stopped"] is None
+    # what is material decides about the end as well
+    quiet = tmp_path / "quiet"
+    planned(quiet, **WIDE)
+    measured(quiet, LONG_STEPS[:32], plan=LONG, effects={}, noise=0.03)
+    assert not looked(quiet, part, material_pct=1.0, check=True)["over"]
+    assert looked(quiet, part, material_pct=20.0, check=True)["over"]
 
 
 def test_an_experiment_does_not_end_before_every_host_has_come_to_the_look(tmp_path: Path) -> None:
@@ -300,13 +306,6 @@ def test_a_later_first_look_is_kept(tmp_path: Path) -> None:
     measured(tmp_path, LONG_STEPS[:32], plan=LONG)
     result = planned(tmp_path, rounds=10, max_rounds=16)
     assert [part["rounds"] for part in result["parts"]] == [10, 12, 16]
-
-
-def test_what_is_material_decides_about_the_end_as_well(tmp_path: Path) -> None:
-    part = planned(tmp_path, **WIDE)["parts"][1]
-    measured(tmp_path, LONG_STEPS[:32], plan=LONG, effects={}, noise=0.03)
-    assert not looked(tmp_path, part, material_pct=1.0, check=True)["over"]
-    assert looked(tmp_path, part, material_pct=20.0, check=True)["over"]
 
 
 def test_a_part_that_would_end_after_the_limit_is_not_begun(tmp_path: Path) -> None:

@@ -63,23 +63,6 @@ def test_hosts_that_share_an_order_are_one_group_even_if_a_round_is_lost():
     assert (found.unit, found.rounds) == ("rounds", 6)
 
 
-def restarted(records, starts):
-    """Records whose states were started ``starts`` times each, at other times."""
-    records = list(records)
-    for record in records:
-        for side in ("client", "server"):
-            record["fingerprint"][side]["boot_id"] = f"{record['phase']}-{record['round'] % starts}"
-    return records
-
-
-@pytest.mark.parametrize(("starts", "word", "unit"), [(1, "INCONCLUSIVE", "starts"), (5, "IMPROVED", "starts")])
-def test_a_state_that_was_reached_by_a_restart_counts_its_starts(starts, word, unit):
-    plan = replace(BETTER, rounds=10)
-    (first, _second) = lines_of(restarted(factory.make_change(plan), starts))
-    found = pooled.of_host(first, MATERIAL)
-    assert (found.word, found.unit, found.rounds) == (word, unit, starts)
-
-
 def test_a_drift_is_taken_out_of_states_that_alternate_and_not_of_blocks():
     drifting = replace(SAME, drift=0.01, hosts=("app1",))
     (mixed,) = lines_of(factory.make_change(drifting))

@@ -221,17 +221,18 @@ class TestResume:
         # a batch that ended good is not begun again
         assert complete().open() == [] and not complete().again(1)
 
-    def test_another_plan_and_another_version_of_the_collection_are_refused(self) -> None:
+    def test_another_plan_and_another_version_are_refused_and_another_window_is_not(self) -> None:
         plan = made_plan(soak_s=60, batches=numbered([APPS[:1], APPS[1:]]))
-        with pytest.raises(ValueError) as error:
+        with pytest.raises(ValueError, match=r"had 1 \+ 4 \+ 4 \+ 3; the soak is 1 min, and was 10 min"):
             stopped().refuse(plan)
-        assert "Rollout smc-2026 was begun with another plan: " in str(error.value)
-        assert "the batches have 1 + 11 hosts, and had 1 + 4 + 4 + 3; the soak is 1 min, and was 10 min" in str(
-            error.value
-        )
-        stopped().refuse(made_plan(), "0.9.0")
-        with pytest.raises(ValueError, match=r"another plan: the collection is 1\.0\.0, and was 0\.9\.0\. Start"):
+        with pytest.raises(ValueError, match=r"another plan: the collection is 1\.0\.0, and was 0\.9\.0\."):
             stopped().refuse(made_plan(), "1.0.0")
+        window = {"not_before": None, "not_after": "2026-12-01T03:00:00Z", "time_zone": "UTC"}
+        rollout = stopped()
+        rollout.refuse(made_plan(window=window), "0.9.0")
+        rollout.began(run(), window)
+        assert rollout.document["plan"]["window"] == window
+        assert schema_errors(checking.check({**rollout.document, "result": "running", "headline": ""})) == []
 
     def test_other_limits_of_the_report_are_refused(self) -> None:
         """A plan of 0.9.0 has none, and is continued with any."""
@@ -245,43 +246,12 @@ class TestResume:
         with pytest.raises(ValueError, match="the guard is off, and was on"):
             fresh(guard=old).refuse(made_plan())
 
-    def test_another_window_is_not(self) -> None:
-        window = {"not_before": None, "not_after": "2026-12-01T03:00:00Z", "time_zone": "UTC"}
-        rollout = stopped()
-        rollout.refuse(made_plan(window=window))
-        rollout.began(run(), window)
-        assert rollout.document["plan"]["window"] == window
-        assert schema_errors(checking.check({**rollout.document, "result": "running", "headline": ""})) == []
-
 
 def here(host: str, namespace: str = "pid:[1]") -> dict[str, Any]:
     return {"host": host, "pid": 1, "pid_namespace": namespace}
 
 
 class TestRunning:
-    def test_a_living_process_holds_it_and_another_host_or_container_proves_nothing(self) -> None:
-        with pytest.raises(ValueError) as error:
-            interrupted().claim(here("controller1"), lambda pid: pid == 4711)
-        began = "Rollout smc-2026 is running: its run r1 began at 2026-11-28 21:00:00 UTC on controller1 (process 4711)"
-        assert str(error.value).startswith(began) and "-e rollout_take_over=r1" in str(error.value)
-        for other in (here("controller2"), here("controller1", "pid:[2]")):
-            with pytest.raises(ValueError, match=r"is running: its run r1 began at .* on controller1 "):
-                interrupted().claim(other, lambda pid: False)
-            interrupted().claim(other, lambda pid: True, take_over="r1")
-        # a dead one and a run that ended do not
-        interrupted().claim(here("controller1"), lambda pid: False)
-        stopped().claim(here("controller2"), lambda pid: True)
-        stopped().claim(here("controller2"), lambda pid: True, take_over="r1")
-        states.new("smc-2026", "0.9.0", made_plan()).claim(here("controller1"), lambda pid: True)
-
-    def test_a_run_without_an_id_only_counts_on_its_own_host(self) -> None:
-        rollout = interrupted()
-        del rollout.document["runs"][0]["id"], rollout.document["runs"][0]["controller"]["pid_namespace"]
-        rollout.claim(here("controller2"), lambda pid: True)
-        rollout.claim(here("controller1"), lambda pid: False)
-        with pytest.raises(ValueError, match=r"is running: its run began at .* or end that process$"):
-            rollout.claim(here("controller1"), lambda pid: True)
-
     def test_the_controller_is_that_of_the_worker_and_ids_differ_and_are_no_numbers(self) -> None:
         assert states.controller() == {
             "host": socket.gethostname(),
@@ -327,9 +297,7 @@ class TestSaving:
                 rollout.save(tmp_path)
             finally:
                 os._exit(1)
-        status = os.waitpid(child, 0)[1]
-        assert os.WIFSIGNALED(status)
-        assert os.WTERMSIG(status) == signal.SIGKILL
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         assert path.read_bytes() == before
         assert len(list(path.parent.iterdir())) == 2, "the replacement was written beside it"
         again = states.read(tmp_path, "smc-2026")
@@ -338,20 +306,6 @@ class TestSaving:
         batch_done(again, 2)
         again.save(tmp_path)
         assert states.read(tmp_path, "smc-2026").open() == [3, 4]  # type: ignore[union-attr]
-
-    def test_a_run_that_began_since_it_was_read_is_not_overwritten(self, tmp_path: Path) -> None:
-        stopped().save(tmp_path)
-        mine, other = states.read(tmp_path, "smc-2026"), states.read(tmp_path, "smc-2026")
-        assert mine is not None and other is not None
-        other.began(run(4712, "r2"))
-        path = other.save(tmp_path)
-        other.begin(2, AT)
-        other.save(tmp_path)
-        before = path.read_bytes()
-        mine.began(run(4713, "r3"))
-        with pytest.raises(ValueError, match="no longer belongs to this run, which ends now: its last run r2 began at"):
-            mine.save(tmp_path)
-        assert path.read_bytes() == before
 
     def test_a_state_that_is_not_sound_is_not_written(self, tmp_path: Path) -> None:
         rollout = interrupted()
@@ -419,60 +373,26 @@ DAMAGE: list[tuple[list[Any], Any]] = [
     (["change"], "../up"),
     (["collection"], None),
     (["result"], "fine"),
-    (["headline"], 7),
     (["plan"], []),
     (["plan", "wanted", "app1"], 7),
-    (["plan", "wanted"], None),
-    (["plan", "tunings", "app1"], "rps"),
     (["plan", "soak_s"], -1),
     (["plan", "soak_s"], True),
-    (["plan", "confirm_within_s"], "60"),
-    (["plan", "on_failure"], "wait"),
-    (["plan", "guard"], {"cpu_pct": "5", "workloads": []}),
     (["plan", "guard"], {"cpu_pct": None, "workloads": []}),
-    (["plan", "guard"], {"workloads": []}),
     (["plan", "guard"], {"cpu_pct": 5, "workloads": "rr"}),
-    (["plan", "window"], None),
     (["plan", "window", "not_before"], "22:00"),
-    (["plan", "window", "time_zone"], None),
     (["plan", "batches"], []),
-    (["plan", "batches", 0, "number"], "1"),
     (["plan", "batches", 0, "canary"], 1),
-    (["plan", "batches", 0, "group"], 1),
-    (["plan", "batches", 0, "hosts"], []),
     (["plan", "batches", 0, "hosts"], ["app1", "app1"]),
-    (["plan", "batches", 0, "hosts", 0], 1),
-    (["plan", "fingerprint"], None),
-    (["batches"], {}),
-    (["batches", 1, "state"], "ok"),
     (["batches", 1, "stage"], None),
     (["batches", 1, "attempt"], 1.5),
-    (["batches", 1, "began"], None),
     (["batches", 1, "ended"], None),
-    (["batches", 1, "since"], "now"),
-    (["batches", 1, "hosts"], []),
     (["batches", 1, "hosts", "app2", "outcome"], ["ok"]),
-    (["batches", 1, "hosts", "app2", "values"], "kept"),
-    (["batches", 1, "hosts", "app2", "changed"], None),
-    (["batches", 1, "hosts", "app2", "reasons"], "why"),
-    (["batches", 1, "reasons", 0], None),
-    (["batches", 1, "guard"], []),
-    (["batches", 1, "guard", "sentences"], None),
-    (["batches", 1, "guard", "notes"], "x"),
-    (["batches", 1, "guard", "report"], None),
-    (["batches", 1, "guard", "comparisons", 0], "x"),
     (["batches", 1, "guard", "comparisons", 0, "metric"], None),
     (["runs"], None),
-    (["runs", 0, "began"], None),
     (["runs", 0, "ended"], "later"),
     (["runs", 0, "controller", "pid"], "4711"),
-    (["runs", 0, "controller", "host"], None),
     (["runs", 0, "controller", "pid_namespace"], 1),
     (["runs", 0, "id"], ""),
-    (["runs", 0, "id"], None),
-    (["runs", 0, "evidence"], None),
-    (["runs", 0, "reason"], None),
-    (["runs", 0, "ansible_core"], None),
 ]
 
 
@@ -490,10 +410,7 @@ def damaged(path: list[Any], value: Any) -> dict[str, Any]:
     return document
 
 
-EACH_FIFTH = [pytest.param(*case, marks=pytest.mark.nightly if place % 5 else []) for place, case in enumerate(DAMAGE)]
-
-
-@pytest.mark.parametrize(("path", "value"), EACH_FIFTH, ids=str)
+@pytest.mark.parametrize(("path", "value"), DAMAGE, ids=str)
 def test_schema_and_check_turn_away_the_same_damage(path: list[Any], value: Any) -> None:
     document = damaged(path, value)
     assert schema_errors(document) != []

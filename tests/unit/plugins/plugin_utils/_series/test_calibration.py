@@ -108,16 +108,12 @@ class TestCalibrate:
         assert report["problems"][0].startswith("app1 is left out: 7 rounds say too little about noise; at least 8")
         assert report["headline"].startswith("There is no calibration")
 
-    def test_a_round_without_one_of_the_workloads_does_not_count(self) -> None:
+    def test_a_round_without_one_of_the_workloads_and_workloads_of_an_earlier_session_do_not_count(self) -> None:
         found = records(sizes=(1000, 10000))
-        lost = next(item for item in found if item["round"] == 4 and item["host"] == "app1")
-        found.remove(lost)
+        found.remove(next(item for item in found if item["round"] == 4 and item["host"] == "app1"))
         report = calibrated(found)
-        assert report["hosts"]["app1"]["rounds"] == 11
-        assert report["hosts"]["app2"]["rounds"] == 12
+        assert {name: host["rounds"] for name, host in report["hosts"].items()} == {"app1": 11, "app2": 12}
         assert report["site"]["rounds"] == 11
-
-    def test_other_workloads_of_an_earlier_session_do_not_count(self) -> None:
         first = records(rounds=8, sizes=(1, 500))
         report = calibrated(first + [_in_session(item, 2, 8) for item in records(rounds=9, sizes=(500, 1000))])
         host = report["hosts"]["app1"]
@@ -131,23 +127,23 @@ class TestCalibrate:
         assert report["site"]["medians_pct"] > 0.9 * host["medians_pct"]
 
     def test_two_sessions_add_up_and_their_levels_do_not_matter(self) -> None:
-        first, second = records(rounds=8), records(rounds=8, seed=2)
-        later = [_in_session(item, 2, 8) for item in second]
-        report = calibrated(first + [_shaken(item, 0.3) for item in later])
-        host = report["hosts"]["app1"]
+        later = [_shaken(_in_session(item, 2, 8), 0.3) for item in records(rounds=8, seed=2)]
+        host = calibrated(records(rounds=8) + later)["hosts"]["app1"]
         assert host["rounds"] == 16
         assert host["pooled"]["medians_pct"] < 2.5
         assert host["seconds_per_round"] == 24.0
+        assert host["pooled"]["boots_pct"] is None
 
     def test_noise_of_boots_from_three_boots_on(self) -> None:
         found: list[Record] = []
         for session, level in enumerate((0.0, 0.1, -0.1), 1):
-            rounds = [_in_session(item, session, 8 * (session - 1)) for item in records(rounds=8, seed=session)]
-            found += [_booted(_shaken(item, level), str(session)) for item in rounds]
+            for item in records(rounds=8, seed=session):
+                found.append(_shaken(_in_session(item, session, 8 * (session - 1)), level))
+                for end in filter(None, found[-1]["fingerprint"].values()):
+                    end["boot_id"] = str(session)
         host = calibrated(found)["hosts"]["app1"]
         assert host["boots"] == 3
         assert host["pooled"]["boots_pct"] == pytest.approx(10.5, abs=1.5)
-        assert calibrated(records())["hosts"]["app1"]["pooled"]["boots_pct"] is None
 
     def test_rounds_before_a_new_kernel_do_not_count(self) -> None:
         first = records(rounds=8)
@@ -183,13 +179,6 @@ def _in_session(item: Record, session: int, rounds: int) -> Record:
             if key in times:
                 moment = factory.datetime.fromisoformat(times[key].replace("Z", "+00:00"))
                 times[key] = factory.stamp(moment + timedelta(hours=5 * session))
-    return item
-
-
-def _booted(item: Record, boot: str) -> Record:
-    for end in item["fingerprint"].values():
-        if end:
-            end["boot_id"] = boot
     return item
 
 
@@ -280,20 +269,19 @@ class TestForecast:
         shown = [smallest(made(), ["app1"], rounds) for rounds in (6, 8, 16, 200)]
         assert shown == sorted(shown, reverse=True)
         assert 5.0 < shown[-1] < 5.5
-
-    def test_noise_that_no_rounds_help_against_and_too_few_rounds_for_any_verdict(self) -> None:
-        found = forecast(made(60.0), ["app1"], 6, 5.0)
-        assert "% takes" not in found[0]
-        assert "not even 64 rounds say so (UNCHANGED)" in found[-1]
-        assert forecast(made(), ["app1"], 5, 5.0)[0].startswith("5 rounds per state cannot show any change")
-
-    def test_several_hosts_are_judged_by_their_mean(self) -> None:
+        # several hosts are judged by their mean
         both = made(3.0, app2=5.0)
         alone = smallest(both, ["app1"], 8)
         assert smallest(both, ["app1", "app2"], 8) == pytest.approx(smallest(made(4.0), ["app1"], 8), rel=0.01)
         both["site"] = {"upper_pct": 2.0}
         assert smallest(both, ["app1", "app2"], 8) < alone
         assert smallest(both, ["app1"], 8) == alone
+
+    def test_noise_that_no_rounds_help_against_and_too_few_rounds_for_any_verdict(self) -> None:
+        found = forecast(made(60.0), ["app1"], 6, 5.0)
+        assert "% takes" not in found[0]
+        assert "not even 64 rounds say so (UNCHANGED)" in found[-1]
+        assert forecast(made(), ["app1"], 5, 5.0)[0].startswith("5 rounds per state cannot show any change")
 
     def test_a_host_that_was_not_calibrated(self) -> None:
         found = forecast(made(), ["app9"], 6, 5.0)
