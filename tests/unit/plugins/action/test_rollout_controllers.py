@@ -18,6 +18,7 @@ from ansible.utils.display import Display
 from ansible_collections.zpower.sap_tuning.plugins.action import rollout as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state
+from documents import put
 from rollout_play import CHANGE, CHANGED, ENDED, HOSTS, Play
 
 Here = Callable[[str], None]
@@ -276,11 +277,7 @@ def test_of_an_edited_or_foreign_state_nothing_is_believed(
     tmp_path: Path, way: tuple[Any, ...], value: object, words: str
 ) -> None:
     play = in_batch_2(tmp_path)
-    document: Any = play.kept
-    item = document
-    for step in way[:-1]:
-        item = item[step]
-    item[way[-1]] = value
+    document = put(play.kept, way, value)
     (tmp_path / "rollouts" / CHANGE / "rollout.json").write_text(json.dumps(document))
     before = everything(tmp_path)
     play.call("app2", "app3")

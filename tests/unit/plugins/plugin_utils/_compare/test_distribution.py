@@ -13,8 +13,7 @@ import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import histogram
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import distribution
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
-from jsonschema import Draft202012Validator
-from places import SCHEMAS
+from documents import schema_errors
 
 
 def rounds_of(before, after):
@@ -118,8 +117,7 @@ def test_the_report_of_a_change_has_it_and_names_no_percentile_in_a_verdict():
     for item in report["comparisons"]:
         assert (item["distribution"] is None) == item["control"]
         assert item["control"] or item["distribution"]["after"]["count"] == 6 * 1200
-    schema = json.loads((SCHEMAS / "report-1.schema.json").read_text(encoding="utf-8"))
-    assert list(Draft202012Validator(schema).iter_errors(report)) == []
+    assert schema_errors("report", report) == []
     plain = compare_change(factory.load(factory.make_change(plan), factory.change_tunings(plan)))
     for item in (*report["comparisons"], *plain["comparisons"]):
         del item["distribution"]

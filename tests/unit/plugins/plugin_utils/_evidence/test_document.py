@@ -15,17 +15,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._answers import 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, files, shapes
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
+from documents import put, schema_errors, schema_of
 from evidence_samples import row, run
-from jsonschema import Draft202012Validator
-from places import SCHEMAS
-
-SCHEMA = SCHEMAS / "evidence-1.schema.json"
-
-
-def errors(made: object) -> list[str]:
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
-    return [f"{list(error.path)}: {error.message}" for error in Draft202012Validator(schema).iter_errors(made)]
 
 
 def one(*records: object, **more: Any) -> dict[str, Any]:
@@ -45,7 +36,7 @@ class Marked(str):
 )
 def test_it_is_what_its_schema_says_and_can_be_read_again(make: Any, tmp_path: Path) -> None:
     made = make()
-    assert errors(json.loads(json.dumps(made))) == []
+    assert schema_errors("evidence", json.loads(json.dumps(made))) == []
     files.write(made, tmp_path / "verify" / "run", ["json"])
     made["run"]["previous"] = None
     assert files.read(tmp_path / "verify" / "run" / "verify.json") == json.loads(json.dumps(made))
@@ -55,13 +46,13 @@ def test_it_is_what_its_schema_says_and_can_be_read_again(make: Any, tmp_path: P
 def test_evidence_of_versions_with_fewer_verdicts_can_be_read(verdict: str, tmp_path: Path) -> None:
     made = samples.site()
     del made["totals"]["verdicts"][verdict]
-    assert errors(json.loads(json.dumps(made))) == []
+    assert schema_errors("evidence", json.loads(json.dumps(made))) == []
     files.write(made, tmp_path / "verify" / "run", ["json"])
     assert files.read(tmp_path / "verify" / "run" / "verify.json")["totals"]["verdicts"][verdict] == 0
 
 
 def test_the_schema_knows_the_same_words() -> None:
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    schema = schema_of("evidence")
     assert schema["$defs"]["row"]["properties"]["verdict"]["enum"] == list(VERDICTS)
     assert schema["properties"]["result"]["enum"] == list(document.RESULTS)
     assert schema["properties"]["run"]["properties"]["kind"]["enum"] == list(shapes.KINDS)
@@ -113,7 +104,7 @@ def test_the_result(outcomes: list[str], verdicts: list[str], more: dict[str, An
     results = {f"app{n}": HostResult(outcome, "", records if n == 0 else None) for n, outcome in enumerate(outcomes)}
     made = build(run(**more), results, results)
     assert made["result"] == result
-    assert errors(made) == []
+    assert schema_errors("evidence", made) == []
 
 
 @pytest.mark.parametrize(
@@ -162,7 +153,7 @@ def test_what_is_no_record_is_an_error_and_never_a_success(records: object, reas
     (found,) = made["hosts"][0]["rows"]
     assert found["verdict"] == "failed"
     assert found["reason"].startswith("the host sent ") and found["reason"].endswith(reason)
-    assert errors(made) == []
+    assert schema_errors("evidence", made) == []
 
 
 def test_what_a_host_sends_has_a_bounded_size() -> None:
@@ -173,7 +164,7 @@ def test_what_a_host_sends_has_a_bounded_size() -> None:
     record = row(wanted=deep, before={"running": wide, "stored": [1e308 * 10, 10**400]}, reason="z" * 10**6)
     record["remarks"] = ["r" * 10_000] * 10_000
     made = build(run(), ["app1"], {"app1": HostResult("ok", "m" * 10**6, [record, *[7] * 10_000], {"x": wide})})
-    assert errors(made) == []
+    assert schema_errors("evidence", made) == []
     host = made["hosts"][0]
     assert len(json.dumps(host["rows"][0])) < 2_000_000 and len(host["message"]) == rows.LONGEST_TEXT
     assert host["rows"][0]["before"]["stored"] == [None, None]
@@ -244,11 +235,8 @@ class TestFiles:
     )
     def test_files_with_other_fields_are_refused(self, way: list[Any], value: object, named: str) -> None:
         made = samples.site()
-        item = made
-        for step in way[:-1]:
-            item = item[step]
-        item[way[-1]] = value
-        assert errors(made)
+        put(made, way, value)
+        assert schema_errors("evidence", made)
         with pytest.raises(ValueError) as caught:
             files.check(made)
         assert str(caught.value).startswith(named)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from typing import Any
@@ -17,9 +16,9 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.summary
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import outcomes
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
+from documents import schema_of
 from experiments import make_plan, make_records, make_tunings
 from jsonschema import Draft202012Validator
-from places import SCHEMAS
 
 NOTHING = {"all": 0.0}
 BETTER = {"all": -0.05, "every-2": -0.12, "every-4": -0.25}
@@ -232,7 +231,7 @@ def test_false_winners_are_rare_although_there_are_many_levels() -> None:
 
 @pytest.mark.parametrize("done", [None, 3])
 def test_the_section_is_as_the_schema_of_the_report_says(done: int | None) -> None:
-    schema = json.loads((SCHEMAS / "report-1.schema.json").read_text(encoding="utf-8"))
+    schema = schema_of("report")
     section = {**schema["properties"]["experiment"], "$defs": schema["$defs"]}
     plan = make_plan()
     found = outcome(plan, BETTER, None if done is None else steps(plan)[:done])

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 import pytest
@@ -13,14 +12,9 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.shapes import Stamp, check_shape
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import checking as rollout
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series import scaling, trend
-from places import SCHEMAS
+from documents import schema_of
 
 TIME = "2026-11-20T10:00:00Z"
-
-
-def schema_of(name: str) -> dict[str, Any]:
-    schema: dict[str, Any] = json.loads((SCHEMAS / f"{name}-1.schema.json").read_text("utf-8"))
-    return schema
 
 
 def resolved(schema: Any, root: dict[str, Any]) -> Any:

@@ -4,14 +4,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import validate
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import view
 from comparing import main, records_of, report_of, spoil
-from jsonschema import Draft202012Validator
-from places import SCHEMAS
+from documents import schema_errors
 from rendering import render
 
 NO_SMC = "0x03010000 (the peer does not support SMC)"
@@ -30,10 +27,6 @@ def smc(*links):
     return change
 
 
-def schema(name):
-    return Draft202012Validator(json.loads((SCHEMAS / f"{name}-1.schema.json").read_text(encoding="utf-8")))
-
-
 def test_tcp_and_smc_are_compared_and_shown():
     records = spoil(records_of(), smc(SMCR), "after")
     report = report_of(records)
@@ -44,7 +37,7 @@ def test_tcp_and_smc_are_compared_and_shown():
     assert (entry["item"], entry["must_match"]) == ("pingpong-1000B.transport", False)
     assert (entry["before"], entry["after"]) == ("tcp", "smc: SMCR")
     assert not any("should use SMC" in flag for flag in found["flags"])
-    schema("report").validate(report)
+    assert schema_errors("report", report) == []
     assert view.ways(found) == "tcp \u2192 smc: SMCR"
 
 
@@ -82,7 +75,7 @@ def test_a_record_with_links_is_sound(links):
     record = records_of()[0]
     smc(*(links or ()))(record)
     assert validate(record) is None
-    schema("measurement").validate(record)
+    assert schema_errors("measurement", record) == []
 
 
 @pytest.mark.parametrize("links", [7, "SMCR", [7], [{"mode": 7}], [{"mode": "SMCR", "fallback": ["no"]}]])

@@ -20,11 +20,9 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import checking, windows
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import plan as plans
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state as states
-from jsonschema import Draft202012Validator
-from places import SCHEMAS
+from documents import places, put, schema_errors, schema_of
 from rollout_plans import APPS, made_plan, numbered
 
-SCHEMA = SCHEMAS / "rollout-1.schema.json"
 AT = "2026-11-28T21:00:00Z"
 NOW = datetime(2026, 11, 28, 20, 0, tzinfo=timezone.utc)
 GUARD = {
@@ -34,12 +32,6 @@ GUARD = {
     "notes": ["app3 has no peer."],
     "comparisons": [{"host": "app2", "workload": "rr", "metric": "av2_us", "verdict": "regressed", "effect_pct": -7.5}],
 }
-
-
-def schema_errors(document: dict[str, Any]) -> list[str]:
-    schema = json.loads(SCHEMA.read_text("utf-8"))
-    Draft202012Validator.check_schema(schema)
-    return [f"{list(error.path)}: {error.message}" for error in Draft202012Validator(schema).iter_errors(document)]
 
 
 def run(pid: int = 4711, name: str = "r1") -> dict[str, Any]:
@@ -106,7 +98,7 @@ def test_it_is_what_its_schema_says_and_can_be_read_again(make: Any, tmp_path: P
     path = rollout.save(tmp_path)
     assert path == tmp_path / "rollouts" / "smc-2026" / "rollout.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    assert schema_errors(json.loads(path.read_text("utf-8"))) == []
+    assert schema_errors("rollout", json.loads(path.read_text("utf-8"))) == []
     again = states.read(tmp_path, "smc-2026")
     assert again is not None
     assert again.document == rollout.document
@@ -114,7 +106,7 @@ def test_it_is_what_its_schema_says_and_can_be_read_again(make: Any, tmp_path: P
 
 
 def test_the_schema_knows_the_same_words() -> None:
-    schema = json.loads(SCHEMA.read_text("utf-8"))["properties"]
+    schema = schema_of("rollout")["properties"]
     batch = schema["batches"]["items"]["properties"]
     host = batch["hosts"]["additionalProperties"]["properties"]
     assert schema["schema"]["const"] == checking.SCHEMA
@@ -232,7 +224,7 @@ class TestResume:
         rollout.refuse(made_plan(window=window), "0.9.0")
         rollout.began(run(), window)
         assert rollout.document["plan"]["window"] == window
-        assert schema_errors(checking.check({**rollout.document, "result": "running", "headline": ""})) == []
+        assert schema_errors("rollout", checking.check({**rollout.document, "result": "running", "headline": ""})) == []
 
     def test_other_limits_of_the_report_are_refused(self) -> None:
         """A plan of 0.9.0 has none, and is continued with any."""
@@ -402,18 +394,14 @@ def damaged(path: list[Any], value: Any) -> dict[str, Any]:
     rollout.conclude()
     document: dict[str, Any] = copy.deepcopy(rollout.document)
     assert checking.check(document) is document
-    *way, last = path
-    item: Any = document
-    for step in way:
-        item = item[step]
-    item[last] = value
+    put(document, path, value)
     return document
 
 
 @pytest.mark.parametrize(("path", "value"), DAMAGE, ids=str)
 def test_schema_and_check_turn_away_the_same_damage(path: list[Any], value: Any) -> None:
     document = damaged(path, value)
-    assert schema_errors(document) != []
+    assert schema_errors("rollout", document) != []
     with pytest.raises(ValueError, match=r"^[a-z_]+[^ ]* (is|names) .* belongs there$|^[^ ]+ is .*; it has to begin"):
         checking.check(document)
 
@@ -437,13 +425,6 @@ def test_what_only_the_check_finds(path: list[Any], value: Any, words: str) -> N
         checking.check(damaged(path, value))
     place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     assert str(error.value).startswith(f"{place[1:]} {words}")
-
-
-def places(value: Any, way: tuple[Any, ...] = ()) -> Any:
-    """The way to each item of a document."""
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield (*way, key)
-        yield from places(item, (*way, key))
 
 
 ODD = [None, "", "x", -1, 1e400, True, [], {}, [[]], {"a": {}}, [None], "\ud800"]

@@ -19,10 +19,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import o
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series import calibrating, calibration
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.calibrating import Planned, calibrate
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.calibration import forecast
-from jsonschema import Draft202012Validator
-from places import SCHEMAS
+from documents import places, put, schema_errors
 
-SCHEMA = SCHEMAS / "calibration-1.schema.json"
 Record = dict[str, Any]
 
 
@@ -80,10 +78,9 @@ class TestCalibrate:
             assert host["pooled"]["rounds_pct"] == pytest.approx(4.0, rel=0.25)
 
     def test_it_fits_its_schema(self, report: dict[str, Any]) -> None:
-        schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-        Draft202012Validator.check_schema(schema)
         for found in (report, calibrated([]), calibrated(records(hosts=("app1", "app2"), control=False))):
-            Draft202012Validator(schema).validate(json.loads("".join(of_calibration.FORMATS["json"](found))))
+            made = json.loads("".join(of_calibration.FORMATS["json"](found)))
+            assert schema_errors("calibration", made) == []
 
     def test_a_drift_is_no_noise_and_the_order_of_records_does_not_matter(self) -> None:
         found = records()
@@ -327,12 +324,7 @@ class TestRead:
         ],
     )
     def test_a_damaged_one_is_one_sentence(self, tmp_path: Path, way: list[str], value: Any, said: str) -> None:
-        found = made()
-        item: Any = found
-        for step in way[:-1]:
-            item = item[step]
-        item[way[-1]] = value
-        path = self.stored(tmp_path, found)
+        path = self.stored(tmp_path, put(made(), way, value))
         with pytest.raises(ValueError) as caught:
             calibration.read(tmp_path, "calibration")
         assert str(caught.value).startswith(f"{path} cannot be used: ")
@@ -348,21 +340,10 @@ class TestRead:
     @pytest.mark.nightly
     def test_whatever_is_read_can_be_forecast_from(self, tmp_path: Path, report: dict[str, Any]) -> None:
         """Each value in turn is replaced by others."""
-
-        def places(item: Any) -> Iterator[list[Any]]:
-            for key in list(item) if isinstance(item, dict) else range(len(item)) if isinstance(item, list) else ():
-                yield [key]
-                yield from ([key, *rest] for rest in places(item[key]))
-
         used = 0
         for way in places({"hosts": {"app1": report["hosts"]["app1"]}, "site": report["site"], "change": "x"}):
             for value in (None, "x", -1, 1e300, 10**17, True, [], {}, {"app1": 7}):
-                found = copy.deepcopy(report)
-                item: Any = found
-                for step in way[:-1]:
-                    item = item[step]
-                item[way[-1]] = value
-                self.stored(tmp_path, found)
+                self.stored(tmp_path, put(copy.deepcopy(report), way, value))
                 try:
                     read = calibration.read(tmp_path, "calibration")
                 except ValueError:

@@ -17,8 +17,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import o
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.curves import scaling_chart, trend_chart
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import scaling
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import TrendStep, trend
-from jsonschema import Draft202012Validator
-from places import SCHEMAS
+from documents import schema_errors
 from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, sample
 from series_samples import banking, comparison, connections, record, rounds, virtualization
 
@@ -56,24 +55,18 @@ SCALINGS = [connections, virtualization, hostile_scaling, empty_scaling]
 EVERYTHING = [(of_trend.FORMATS, make) for make in TRENDS] + [(of_scaling.FORMATS, make) for make in SCALINGS]
 
 
-def errors(name: str, report: Made) -> list[str]:
-    schema = json.loads((SCHEMAS / f"{name}-1.schema.json").read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
-    return [f"{list(error.path)}: {error.message}" for error in Draft202012Validator(schema).iter_errors(report)]
-
-
 @pytest.mark.parametrize("make", [*TRENDS, *SCALINGS])
 def test_they_are_what_their_schemas_say(make: Callable[[], Made]) -> None:
     report = json.loads(json.dumps(make()))
     name = report["schema"].split("/")[1]
-    assert errors(name, report) == []
+    assert schema_errors(name, report) == []
     spoilt = {**report, "headline": None}
-    assert errors(name, spoilt)
+    assert schema_errors(name, spoilt)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_samples_of_the_report_are_what_its_schema_says(name: str) -> None:
-    assert errors("report", sample(name)) == []
+    assert schema_errors("report", sample(name)) == []
 
 
 @pytest.mark.parametrize(("formats", "make"), EVERYTHING)
