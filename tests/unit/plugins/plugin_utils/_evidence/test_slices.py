@@ -110,13 +110,10 @@ def test_waivers_are_united(first: str, second: str, state: str, rows: int) -> N
 
 
 def test_different_waivers_stay_apart_and_mistakes_stand_once() -> None:
-    mistake = waiver(tuning="rsp")
-    parts = [
-        part({"app1": "compliant"}, [waiver(), mistake]),
-        part({"app2": "compliant"}, [waiver(owner="Grace Hopper"), mistake]),
-    ]
-    made = united("verify", parts)
-    assert [one["owner"] for one in made["waivers"]] == ["Ada Byron", "Grace Hopper"]
+    owners = {"app1": "Ada Byron", "app2": "Grace Hopper"}
+    given = {host: [waiver(owner=owner), waiver(tuning="rsp")] for host, owner in owners.items()}
+    made = united("verify", [part({host: "compliant"}, given[host]) for host in owners])
+    assert [one["owner"] for one in made["waivers"]] == [*owners.values()]
     assert len(made["problems"]) == 1
 
 

@@ -12,27 +12,12 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import v
 from report_samples import sample
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (None, "–"),
-        (math.nan, "–"),
-        (True, "–"),
-        ("51", "–"),
-        (0, "0"),
-        (0.0, "0"),
-        (51.234, "51.23"),
-        (0.01234, "0.0123"),
-        (123.456, "123.5"),
-        (38461.5, "38,462"),
-        (7.0e7, "70.00 M"),
-        (1.21e9, "1,210.0 M"),
-        (-5.5, "−5.50"),
-        (1234, "1,234"),
-    ],
-)
-def test_number(value: object, shown: str) -> None:
-    assert text.number(value) == shown
+def test_number() -> None:
+    unknown: list[object] = [None, math.nan, True, "51"]
+    assert [text.number(value) for value in unknown] == ["–"] * 4
+    shown = {0: "0", 51.234: "51.23", 0.01234: "0.0123", 123.456: "123.5", 38461.5: "38,462", 7.0e7: "70.00 M"}
+    shown |= {0.0: "0", 1.21e9: "1,210.0 M", -5.5: "−5.50", 1234: "1,234"}
+    assert {value: text.number(value) for value in shown} == shown
 
 
 def test_gain() -> None:

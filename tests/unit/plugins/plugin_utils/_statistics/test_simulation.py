@@ -277,13 +277,6 @@ class TestTheSimulation:
         monkeypatch.setattr(gates, "HARM_P", 1.0)
         assert reports.whole(0, 6).seen["warned"] > 0
 
-    def test_each_table_has_its_place_on_the_page(self):
-        text = run.PAGE.read_text(encoding="utf-8")
-        for name in tables.TABLES:
-            lines = [line for line in run.between(text, f"simulation {name}")[1].splitlines() if line]
-            assert len(lines) > 2, name
-            assert {line.count("|") for line in lines} == {lines[0].count("|")}, name
-
     def test_a_share_is_played_and_written_by_name(self):
         ((name, lines),) = run.tables(["sessions"], 1.0, 1).items()
         assert name == "sessions"
