@@ -76,6 +76,7 @@ def test_an_open_window(nothing: object) -> None:
                 "10 pm",
                 "9999",
                 "59",
+                "24",
             )
         ),
         ("", "28.11.2026 22:00", "after is '28.11.2026 22:00'; a time such as"),
