@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from html.parser import HTMLParser
 
@@ -47,6 +49,24 @@ class Page(HTMLParser):
 
     def words(self) -> str:
         return " ".join(data for parent, data in self.text if parent != "style")
+
+    def check(self, *more: str) -> None:
+        """All that holds for every page; ``more``: elements that this one must not have."""
+        self.check_policy()
+        self.check_nothing_is_loaded(*more)
+        self.check_references()
+        self.check_headings()
+        self.check_landmarks()
+        assert self.all("a")[0] == {"class": "skip", "href": "#main"}
+
+    def check_policy(self) -> None:
+        """The policy stands before the one style sheet and names it by its hash; the sheet loads nothing."""
+        (style,) = re.findall(r"<style>(.*?)</style>", self.source, re.DOTALL)
+        assert "url(" not in style and "@import" not in style
+        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+        policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+        meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        assert 0 < self.source.index(meta) < self.source.index("<style>")
 
     def check_nothing_is_loaded(self, *more: str) -> None:
         """Nor sent or run: none of these elements and of ``more``, no style or script in an attribute, no address."""

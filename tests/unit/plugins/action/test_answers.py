@@ -29,16 +29,24 @@ ACTIONS = sorted(path.stem for path in (COLLECTION / "plugins" / "action").glob(
 ESCAPE, OVERRIDE = "\x1b]0;owned\x07", "\u202e"
 
 
+@pytest.mark.parametrize("action", ACTIONS)
+def test_every_action_refuses_a_host_with_such_a_fact(action: str) -> None:
+    module = importlib.import_module(f"ansible_collections.zpower.sap_tuning.plugins.action.{action}")
+    for name in ("zpower_results_command", "inventory_hostname", "group_names", "__rollout_plan"):
+        with pytest.raises(AnsibleActionFail, match=f"^app1 has the fact {name}, which is the name of a variable"):
+            run_action(module, {}, variables={"ansible_facts": {name: "x"}})
+
+
 def variables_of_roles() -> set[str]:
     """All variables of all roles: documented, with a default, or internal."""
     found: set[str] = set()
-    for path in (COLLECTION / "roles").glob("*/meta/argument_specs.yml"):
+    roles = COLLECTION / "roles"
+    for path in roles.glob("*/meta/argument_specs.yml"):
         for entry in yaml.safe_load(path.read_text("utf-8"))["argument_specs"].values():
             found |= {*entry.get("options", ())}
-    for folder in ("defaults", "vars"):
-        for path in (COLLECTION / "roles").glob(f"*/{folder}/main.yml"):
-            found |= {*(yaml.safe_load(path.read_text("utf-8")) or ())}
-    for path in (COLLECTION / "roles").glob("*/tasks/*.yml"):
+    for path in (*roles.glob("*/defaults/main.yml"), *roles.glob("*/vars/main.yml")):
+        found |= {*(yaml.safe_load(path.read_text("utf-8")) or ())}
+    for path in roles.glob("*/tasks/*.yml"):
         for line in path.read_text("utf-8").splitlines():
             name, _colon, value = line.strip().partition(": ")
             if name in ("register", "loop_var", "index_var"):
@@ -52,17 +60,7 @@ def test_no_variable_of_any_role_comes_from_a_fact() -> None:
     for name in names:
         host = {"inventory_hostname": "app1", "ansible_facts": {"distribution": "SLES", name: "x"}, name: "x"}
         assert facts.deciding(host) == [name]
-
-
-@pytest.mark.parametrize("name", ["zpower_results_command", "inventory_hostname", "group_names", "__rollout_plan"])
-@pytest.mark.parametrize("action", ACTIONS)
-def test_every_action_refuses_a_host_with_such_a_fact(action: str, name: str) -> None:
-    module = importlib.import_module(f"ansible_collections.zpower.sap_tuning.plugins.action.{action}")
-    with pytest.raises(AnsibleActionFail, match=f"^app1 has the fact {name}, which is the name of a variable"):
-        run_action(module, {}, variables={"ansible_facts": {name: "x"}})
-
-
-def test_facts_of_setup_and_of_this_collection_are_welcome() -> None:
+    # facts of setup and of this collection are welcome
     found = {"distribution": "SLES", "system_vendor": "IBM", "zpower_platform": {}, "default_ipv4": {}, "smc0": {}}
     assert facts.deciding({"ansible_facts": found, "inventory_hostname": "app1"}) == []
     plan = {"ansible_facts": {"__rollout_plan": {}}, "inventory_hostname": "localhost"}

@@ -27,15 +27,10 @@ NOISY = Plan(session_noise=0.06)
 
 def ready(host: str, *peers: str, **more: Any) -> dict[str, Any]:
     """What measurement_check says of a host."""
-    found = {"host": host, "measures": bool(peers), "peers": [*peers], "rounds": 6, "most": 16, "minutes": 0.0}
-    workloads = [{"name": "niping", "tasks": "niping"}] if peers else []
     return {
-        **found,
-        "runs": 5,
-        "throttle": 1,
-        "seconds": 10.0,
-        "calibration": "calibration",
-        "workloads": workloads,
+        **{"host": host, "measures": bool(peers), "peers": [*peers], "rounds": 6, "most": 16, "minutes": 0.0},
+        **{"runs": 5, "throttle": 1, "seconds": 10.0, "calibration": "calibration"},
+        "workloads": [{"name": "niping", "tasks": "niping"}] if peers else [],
         **more,
     }
 
@@ -70,22 +65,15 @@ def measured(folder: Path, plan: Plan = BETTER, session: int = 1, first: int = 1
 
 def planned(folder: Path, play: dict[str, dict[str, Any]] | None = None, **session: Any) -> dict[str, dict[str, Any]]:
     """The plans of all hosts of a play, which have no tuning unless they say so."""
-    play = play or PLAY
-    found = {"tunings": [], "design": "auto", "untouched": []}
-    hosts = {
-        name: {
+    hosts = {}
+    for name, item in (play or PLAY).items():
+        tunings = item.get("tunings", [])
+        hosts[name] = {
             "__measure_ready": item,
-            "__before_after_found": {
-                **found,
-                "design": item.get("design", "auto"),
-                "tunings": item.get("tunings", []),
-                "untouched": item.get("tunings", []),
-            },
+            "__before_after_found": {"tunings": tunings, "design": item.get("design", "auto"), "untouched": tunings},
             "__session": {**BEGUN, **session},
         }
-        for name, item in play.items()
-    }
-    return {name: run(folder, "planned", name, hosts, seed="s") for name in play}
+    return {name: run(folder, "planned", name, hosts, seed="s") for name in hosts}
 
 
 def looked(
@@ -150,14 +138,18 @@ def test_a_play_has_one_plan(tmp_path: Path) -> None:
         planned(tmp_path, {**PLAY, "app2": {**PLAY["app2"], "design": "blocks"}})
 
 
+def test_blocks_have_no_looks(tmp_path: Path) -> None:
+    plan = planned(tmp_path, {name: {**item, "design": "blocks"} for name, item in PLAY.items()})["app1"]
+    assert (len(plan["steps"]), plan["parts"]) == (12, [{"rounds": 6, "begin": 0, "end": 12, "next": 0}])
+
+
 @pytest.mark.parametrize(("design", "steps"), [("auto", 12), ("alternate", 32), ("blocks", 12)])
 def test_a_tuning_that_waits_for_a_restart_makes_blocks_unless_a_design_is_named(
     tmp_path: Path, design: str, steps: int
 ) -> None:
-    record = {"name": "rps", "subject": "hsi0", "verdict": "drifted", "restart": "instance", "reason": ""}
-    waiting = {"tunings": {"rps": {"changed": True}}, "tuning": [record]}
+    waiting = {"tunings": {"rps": {"changed": True}}, "tuning": [row("rps", "drifted", "instance")]}
     variables = {
-        "__measure_ready": ready("app1", "app2", **TUNED),
+        "__measure_ready": PLAY["app1"],
         "__before_after_found": {"tunings": ["rps"], "design": design, "untouched": ["rps"]},
         "__session": dict(BEGUN),
         "__tunings_result": waiting,
@@ -167,43 +159,32 @@ def test_a_tuning_that_waits_for_a_restart_makes_blocks_unless_a_design_is_named
     assert ("waits for a restart" in str(plan.get("warnings"))) is (design == "auto")
 
 
-def test_blocks_have_no_looks(tmp_path: Path) -> None:
-    plan = planned(tmp_path, {name: {**item, "design": "blocks"} for name, item in PLAY.items()})["app1"]
-    assert (len(plan["steps"]), plan["parts"]) == (12, [{"rounds": 6, "begin": 0, "end": 12, "next": 0}])
-
-
 def test_a_certain_verdict_ends_the_measurement(tmp_path: Path) -> None:
     measured(tmp_path)
     result = looked(tmp_path, 11)
     assert result["over"] and result["msg"].startswith("6 rounds of each state: IMPROVED. ")
+    # a host that failed keeps nobody from a verdict
+    for path in (tmp_path / CHANGE / "app2").glob("*-[3-6]*"):
+        path.unlink()
+    assert looked(tmp_path, 11, behind=("app2",))["msg"].startswith("6 rounds of each state: IMPROVED. ")
 
 
 def test_an_uncertain_one_goes_on(tmp_path: Path) -> None:
     measured(tmp_path, NOISY)
     result = looked(tmp_path, 11)
     assert not result["over"] and result["msg"].startswith("6 rounds of each state: INCONCLUSIVE. ")
-    assert result["msg"].endswith(" 2 more rounds of each state follow.")
+    assert "2 more rounds of each state" in result["msg"]
     # 12 steps took 12 minutes, so the next look is 16 minutes after the beginning
     assert not looked(tmp_path, 11, minutes=16.1)["over"]
     result = looked(tmp_path, 11, minutes=15.5)
-    assert result["over"]
-    assert result["msg"].endswith("would end after 16 minutes (measure_max_minutes is 15.5): the time is spent.")
-
-
-def test_a_host_that_failed_keeps_nobody_from_a_verdict(tmp_path: Path) -> None:
-    measured(tmp_path)
-    for path in (tmp_path / CHANGE / "app2").glob("*-[3-6]*"):
-        path.unlink()
-    assert looked(tmp_path, 11, behind=("app2",))["msg"].startswith("6 rounds of each state: IMPROVED. ")
+    assert result["over"] and "after 16 minutes (measure_max_minutes is 15.5)" in result["msg"]
 
 
 def test_the_plan_in_words(tmp_path: Path) -> None:
     lines = planned(tmp_path)["app1"]["lines"]
-    assert lines[0] == "At most 16 rounds of each state; it ends after 6, 8, 10 or 12 if the verdict is certain then."
+    assert lines[0].startswith("At most 16 rounds of each state") and "after 6, 8, 10 or 12 if" in lines[0]
     assert lines[1].startswith("app1, app2: ") and lines[1].endswith(" and 20 more")
-    assert lines[2] == (
-        "About 4 minutes to the first look and 11 minutes at most for 2 hosts, plus the time to set the states."
-    )
+    assert lines[2].startswith("About 4 minutes to the first look and 11 minutes at most for 2 hosts")
     assert lines[3].endswith("ansible-playbook zpower.sap_tuning.calibrate") and len(lines) == 4
     calibrated(tmp_path)
     lines = planned(tmp_path)["app1"]["lines"]
@@ -223,9 +204,7 @@ def test_a_pointless_measurement_is_refused(tmp_path: Path) -> None:
     assert run(tmp_path, "begun")["session"] == 1
     calibrated(tmp_path, pointless=["The hypervisor took 20 % of the CPU time."])
     sentence = refused(tmp_path)
-    assert sentence.startswith(
-        "measuring on app1 is pointless, according to the calibration calibration: The hypervisor"
-    )
+    assert "measuring on app1 is pointless" in sentence and "The hypervisor took 20 %" in sentence
     assert "-e before_after_force=true" in sentence
     assert run(tmp_path, "begun", force=True)["session"] == 1
 
@@ -233,9 +212,7 @@ def test_a_pointless_measurement_is_refused(tmp_path: Path) -> None:
 def test_an_undecided_change_is_continued(tmp_path: Path) -> None:
     measured(tmp_path, NOISY)
     result = run(tmp_path, "begun", **{"continue": True})
-    assert {name: result[name] for name in ("session", "done", "last", "most")} == {
-        **{"session": 2, "done": 6, "last": 6, "most": 16}
-    }
+    assert [result[name] for name in ("session", "done", "last", "most")] == [2, 6, 6, 16]
     plan = planned(tmp_path, session=2, done=6, last=6)["app1"]
     assert plan["seed"] == "s app1 session 2" and {step["session"] for step in plan["steps"]} == {2}
     # the first step alone, because it may show another machine
@@ -245,10 +222,7 @@ def test_an_undecided_change_is_continued(tmp_path: Path) -> None:
     assert phases != [step["phase"] for step in schedules.steps("alternate", "s app1", 16, 6, 6)]
     with pytest.raises(AnsibleActionFail, match="cannot be continued in blocks"):
         planned(tmp_path, {name: {**item, "design": "blocks"} for name, item in PLAY.items()}, session=2)
-
-
-def test_a_round_without_its_partner_keeps_its_number(tmp_path: Path) -> None:
-    measured(tmp_path, NOISY)
+    # a round without its partner keeps its number
     for path in (tmp_path / CHANGE).glob("*/before-6-*"):
         path.unlink()
     result = run(tmp_path, "begun", **{"continue": True})
@@ -256,33 +230,33 @@ def test_a_round_without_its_partner_keeps_its_number(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plan", "changes", "sentence"),
+    ("plan", "app1", "words"),
     [
-        (None, {}, f"the change {CHANGE} has no records, so there is nothing to continue"),
-        (BETTER, {}, f"the change {CHANGE} needs no more rounds, it is IMPROVED: "),
-        (replace(NOISY, design="blocks"), {}, f"the change {CHANGE} was measured in blocks and cannot be continued"),
-        (NOISY, {"app2": ready("app2")}, "its hosts were app1, app2, now app1; use the same again"),
-        (NOISY, {"app1": ready("app1", "app3")}, "its peers of app1 were app2, now app3; use the same again"),
-        (NOISY, {"app1": ready("app1", "app2", runs=9)}, "its measure_runs of app1 were 5, now 9; use the same again"),
+        (None, {}, "has no records, so there is nothing to continue"),
+        (BETTER, {}, "needs no more rounds, it is IMPROVED: "),
+        (replace(NOISY, design="blocks"), {}, "was measured in blocks and cannot be continued"),
+        (NOISY, {"peers": ["app3"]}, "its peers of app1 were app2, now app3"),
+        (NOISY, {"runs": 9}, "its measure_runs of app1 were 5, now 9"),
         (
             NOISY,
-            {"app1": ready("app1", "app2", workloads=[{"name": "network", "tasks": "network"}])},
-            "its workloads of app1 were niping, now network; use the same again",
+            {"workloads": [{"name": "network", "tasks": "network"}]},
+            "its workloads of app1 were niping, now network",
         ),
+        (NOISY, {"measures": False}, "its hosts were app1, app2, now app2"),
     ],
 )
 def test_what_cannot_be_continued_is_one_sentence(
-    tmp_path: Path, plan: Plan | None, changes: dict[str, Any], sentence: str
+    tmp_path: Path, plan: Plan | None, app1: dict[str, Any], words: str
 ) -> None:
     if plan:
         measured(tmp_path, plan)
-    hosts = {name: {"__measure_ready": found} for name, found in {**PLAY, **changes}.items()}
-    assert sentence in refused(tmp_path, hosts=hosts, **{"continue": True})
-
-
-def test_a_decided_change_is_continued_by_force(tmp_path: Path) -> None:
-    measured(tmp_path)
-    assert run(tmp_path, "begun", **{"continue": True, "force": True})["session"] == 2
+    hosts = {name: {"__measure_ready": found} for name, found in PLAY.items()}
+    hosts["app1"] = {"__measure_ready": {**PLAY["app1"], **app1}}
+    sentence = refused(tmp_path, hosts=hosts, **{"continue": True})
+    assert words in sentence
+    assert "; use the same again" in sentence or not app1
+    if plan == BETTER:
+        assert run(tmp_path, "begun", **{"continue": True, "force": True})["session"] == 2
 
 
 def test_rounds_of_another_machine_are_set_aside(tmp_path: Path) -> None:
@@ -306,15 +280,11 @@ def test_rounds_of_another_machine_are_set_aside(tmp_path: Path) -> None:
     aside = [name for name in os.listdir(tmp_path / CHANGE) if name.startswith("unfinished-2")]
     assert len(aside) == 2 * len([*make_change(one), *change_tunings(one)])
     assert record_files.load_change(tmp_path, CHANGE).problems == []
-
-
-def test_other_values_of_a_tuning_are_another_machine(tmp_path: Path) -> None:
-    measured(tmp_path, NOISY)
-    measured(tmp_path, replace(NOISY, rounds=1), session=2, first=7)
+    # other values of a tuning are another machine
+    measured(tmp_path, one, session=2, first=7)
     for path in tmp_path.glob("*/app1/tunings-after-7.json"):
         path.write_text(path.read_text().replace("0000ffff", "0000000f"))
-    result = looked(tmp_path, 0, session=2, done=6, last=6)
-    assert "was not the same in all rounds of the state after" in result["unlike"]
+    assert "was not the same in all rounds of the state after" in looked(tmp_path, 0, **again)["unlike"]
 
 
 def row(name: str, verdict: str = "compliant", restart: str = "none") -> dict[str, str]:

@@ -28,6 +28,9 @@ def test_a_window_comes_back_as_data(check_mode):
     result = run(check_mode, src=AIX, begin="23:59:49", end="23:59:59", smc_r="yes")
     assert result["changed"] is False and "warnings" not in result
     assert (result["cpu"]["cpu_s"], result["cpu"]["network"]["applicable"]) == (9, False)
+    # remarks are warnings
+    result = run(check_mode, src=AIX, end="2026-11-20 01:00:00")
+    assert result["warnings"] == [f"{AIX}: {result['cpu']['remarks'][0]}"]
 
 
 def test_the_documentation_names_options_and_figures_as_they_are():
@@ -39,13 +42,6 @@ def test_the_documentation_names_options_and_figures_as_they_are():
     assert cpu_import.ActionModule.ARGUMENTS["format"]["choices"] == ["auto", *cpu_annex.FORMATS, "sar"]
     figures = set(run(src=AIX)["cpu"])
     assert set(returned["cpu"]["sample"]) == figures
-    page = (Path(__file__).parents[4] / "docs" / "cpu.md").read_text(encoding="utf-8")
-    assert [name for name in figures if f"`{name}`" not in page] == []
-
-
-def test_remarks_are_warnings():
-    result = run(src=AIX, end="2026-11-20 01:00:00")
-    assert result["warnings"] == [f"{AIX}: {result['cpu']['remarks'][0]}"]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +64,12 @@ def test_what_cannot_be_used_is_one_sentence(arguments, message):
     assert caught.value.__cause__ is None  # ansible-core 2.21 prints a cause behind the sentence
 
 
-def test_a_file_without_ends_of_lines_is_not_read_to_its_end(tmp_path, monkeypatch):
+def test_no_file_is_read_or_unpacked_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(cpu_files, "LARGEST_UNPACKED", 2000)
+    path = tmp_path / "x.nmon.gz"
+    path.write_bytes(gzip.compress(Path(AIX).read_bytes()))
+    with pytest.raises(AnsibleActionFail, match="more than 2000 characters unpacked"):
+        run(src=str(path))
     monkeypatch.setattr(cpu_files, "LONGEST_LINE", 100)
     path = tmp_path / "x.nmon"
     path.write_text("AAA," + "x" * 1000)
@@ -103,36 +104,24 @@ def test_a_damaged_compressed_file_is_one_sentence(tmp_path, damage):
     assert caught.value.__cause__ is None
 
 
-def test_a_compressed_file_is_not_unpacked_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(cpu_files, "LARGEST_UNPACKED", 2000)
-    path = tmp_path / "x.nmon.gz"
-    path.write_bytes(gzip.compress(Path(AIX).read_bytes()))
-    with pytest.raises(AnsibleActionFail, match="more than 2000 characters unpacked: give a part of it"):
-        run(src=str(path))
-
-
 KEEP = {"src": AIX, "change": "smc-r-2026-11", "utc_offset": "+01:00"}
 
 
 def test_the_intervals_are_kept_beside_the_records_of_a_host(tmp_path):
-    result = run(**KEEP, results=str(tmp_path))
-    path = tmp_path / "smc-r-2026-11" / "aixapp1" / "cpu-client.json"
-    assert (result["changed"], result["path"], result["intervals"]) == (True, str(path), 3)
+    results = tmp_path / "results"
+    path = results / "smc-r-2026-11" / "aixapp1" / "cpu-client.json"
+    for check_mode in (True, False):
+        result = run(check_mode, **KEEP, results=str(results))
+        assert (result["changed"], result["path"], path.exists()) == (True, str(path), not check_mode)
+    assert result["intervals"] == 3
     kept = path.read_bytes()
-    again = run(**KEEP, results=str(tmp_path))
-    assert again["changed"] is False and path.read_bytes() == kept
-    annex = record_files.read_annex(tmp_path, {"change": "smc-r-2026-11", "host": "aixapp1", "end": "client"})
+    for check_mode in (True, False):
+        again = run(check_mode, **KEEP, results=str(results))
+        assert again["changed"] is False and path.read_bytes() == kept
+    annex = record_files.read_annex(results, {"change": "smc-r-2026-11", "host": "aixapp1", "end": "client"})
     assert annex["files"][0]["intervals"][0]["begin"] == "2026-11-19T22:59:39.000000Z"
-    other = run(**KEEP, results=str(tmp_path), host="lnxapp2", side="server", replace=True)
+    other = run(**KEEP, results=str(results), host="lnxapp2", side="server", replace=True)
     assert other["path"].endswith("lnxapp2/cpu-server.json")
-
-
-def test_check_mode_says_what_would_change_and_writes_nothing(tmp_path):
-    result = run(check_mode=True, **KEEP, results=str(tmp_path / "results"))
-    assert result["changed"] is True and result["path"].endswith("aixapp1/cpu-client.json")
-    assert not (tmp_path / "results").exists()
-    run(**KEEP, results=str(tmp_path / "results"))
-    assert run(check_mode=True, **KEEP, results=str(tmp_path / "results"))["changed"] is False
 
 
 def test_files_in_utc_need_no_offset(tmp_path):

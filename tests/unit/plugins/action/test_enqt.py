@@ -13,15 +13,13 @@ def names(**arguments):
     return names_of("enqt", **{"session": SESSION, **arguments})
 
 
-def test_the_name_of_the_record():
+def test_the_name_of_the_record_is_that_of_the_module():
     assert names() == ["enqt-sd_benchmark"]
     assert names(load="create_locks", processes="5") == ["enqt-create_locks-x5"]
     assert names(session=None) == ["-sd_benchmark"]
     with pytest.raises(ValueError, match="processes"):
         names(processes="many")
 
-
-def test_it_is_the_name_that_the_module_gives():
     class Tool(enqueue.LockWorkload):
         tool = "enqt"
         METRICS = {"create_locks": enqueue.time_of("lock_us")}

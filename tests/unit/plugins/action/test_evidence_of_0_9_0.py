@@ -34,7 +34,7 @@ def fixture_results(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_slices_become_one_run_with_every_row_and_every_waiver(results: Path) -> None:
+def test_slices_become_one_run_with_every_row_and_every_waiver_and_are_compared(results: Path) -> None:
     found = run_action(evidence_unite, {"results": str(results), "kind": "verify", "run": "nightly"})
     assert (found["result"], found["problems"]) == ("drift", [])
     united = json.loads((results / "verify" / "run-nightly" / "verify.json").read_text())
@@ -44,14 +44,10 @@ def test_slices_become_one_run_with_every_row_and_every_waiver(results: Path) ->
         ("Grace Hopper", "expired", 2),
         ("nobody", "unused", 0),
     ]
-
-
-def test_runs_are_compared(results: Path) -> None:
-    run_action(evidence_unite, {"results": str(results), "kind": "verify", "run": "nightly"})
-    found = run_action(
-        evidence_diff_info, {"results": str(results), "kind": "verify", "from": SINGLE.split("/")[1], "to": "latest"}
-    )
-    assert [Path(run["path"]).parent.name for run in found["runs"]] == [SINGLE.split("/")[1], "run-nightly"]
+    single = SINGLE.split("/")[1]
+    given = {"results": str(results), "kind": "verify", "from": single, "to": "latest"}
+    found = run_action(evidence_diff_info, given)
+    assert [Path(run["path"]).parent.name for run in found["runs"]] == [single, "run-nightly"]
     assert [host["host"] for host in found["hosts"]] == ["app1", "app2"] and found["notes"] == []
     assert "  running dispatching: vertical → horizontal (app2)" in found["lines"]
     assert "  verdict: unknown → waived (app2)" in found["lines"]

@@ -70,67 +70,54 @@ def test_the_result_tells_etr_and_itr_of_every_state(folder):
     assert [before["server"][name] for name in ("cpu_s", "cpu_us_per_unit")] == [None, None]
 
 
-def test_importing_again_changes_nothing_also_with_another_version_of_the_collection(folder, monkeypatch):
+def counts(result):
+    return tuple(result[name] for name in ("changed", "created", "replaced", "unchanged"))
+
+
+def test_importing_again_changes_nothing_and_corrected_rows_need_replace(folder, monkeypatch):
+    predicted = imported(check_mode=True)
+    assert counts(predicted) == (True, 2, 0, 0) and not Path("results").exists()
     first = imported()
     bytes_before = [Path(path).read_bytes() for path in first["paths"]]
     monkeypatch.setattr(measuring, "collection_version", lambda _top: "9.9.9")
-    again = imported()
-    assert (again["changed"], again["unchanged"]) == (False, 2)
-    assert [Path(path).read_bytes() for path in again["paths"]] == bytes_before
-
-
-def test_rows_that_are_added_to_a_file_leave_the_others_as_they_are(folder):
-    imported()
-    Path("settlement.csv").write_text(CSV + "after,2026-11-11T22:00:00+01:00,8990,60000000,83,128,46\n")
-    result = imported()
-    assert (result["created"], result["replaced"], result["unchanged"]) == (1, 0, 2)
-
-
-def test_check_mode_predicts_and_writes_nothing(folder):
-    result = imported(check_mode=True)
-    assert (result["changed"], result["created"]) == (True, 2)
-    assert not Path("results").exists()
-    imported()
-    assert imported(check_mode=True)["changed"] is False
-
-
-def test_a_corrected_row_needs_replace(folder):
-    imported()
-    Path("settlement.csv").write_text(CSV.replace("9008", "9010"))
+    for check_mode in (True, False):
+        assert counts(imported(check_mode=check_mode)) == (False, 0, 0, 2)
+    assert [Path(path).read_bytes() for path in first["paths"]] == bytes_before
+    # rows that are added to a file leave the others as they are
+    more = CSV + "after,2026-11-11T22:00:00+01:00,8990,60000000,83,128,46\n"
+    Path("settlement.csv").write_text(more)
+    assert counts(imported()) == (True, 1, 0, 2)
+    # a corrected row needs replace
+    Path("settlement.csv").write_text(more.replace("9008", "9010"))
     with pytest.raises(AnsibleActionFail, match="after-1-settlement-db1.json was imported before and differs in .*cpu"):
         imported()
-    assert load_change("results", "rps").records[0].median == 9008.0
-    result = imported(replace=True)
-    assert (result["changed"], result["created"], result["replaced"], result["unchanged"]) == (True, 0, 1, 1)
-    assert load_change("results", "rps").records[0].median == 9010.0
+    assert 9008.0 in {item.median for item in load_change("results", "rps").records}
+    assert counts(imported(replace=True)) == (True, 0, 1, 2)
+    assert 9010.0 in {item.median for item in load_change("results", "rps").records}
 
 
 @pytest.mark.parametrize("row", [1, 5])
 def test_a_row_that_was_taken_out_does_not_leave_the_last_one_behind(folder, row):
     """Rounds are numbered in the order of the rows: the last file would hold a run that now is a round earlier."""
     rows = [{"phase": "before", "elapsed_s": 100 + number} for number in range(6)]
-    run(change="rps", rows=rows, defaults={**DEFAULTS, "source": {"kind": "other", "text": "mail"}})
-    fewer = {
-        "change": "rps",
-        "rows": rows[:row] + rows[row + 1 :],
-        "defaults": {**DEFAULTS, "source": {"kind": "other", "text": "mail"}},
-        "replace": True,
-    }
+    fewer = rows[:row] + rows[row + 1 :]
+    given = {"change": "rps", "defaults": {**DEFAULTS, "source": {"kind": "other", "text": "mail"}}}
+
+    def found():
+        return [item.median for item in load_change("results", "rps").records]
+
+    run(**given, rows=rows)
     left = Path("results/rps/app1/before-6-settlement-db1.json")
     with pytest.raises(AnsibleActionFail, match=f"{left} is from an earlier import with more rows .*: remove it"):
-        run(**fewer)
-    assert [item.median for item in load_change("results", "rps").records] == [100 + number for number in range(6)]
+        run(**given, rows=fewer, replace=True)
+    assert found() == [item["elapsed_s"] for item in rows]
     left.unlink()
-    run(**fewer)
-    found = [item.median for item in load_change("results", "rps").records]
-    assert found == [item["elapsed_s"] for item in fewer["rows"]]
-
-
-def test_rows_with_rounds_of_their_own_may_come_in_several_imports(folder):
-    defaults = {**DEFAULTS, "phase": "before", "source": {"kind": "other", "text": "mail"}}
-    for number in (1, 2, 1):
-        run(change="rps", rows=[{"round": number, "elapsed_s": 100 + number}], defaults=defaults)
-    assert len(load_change("results", "rps").records) == 2
+    run(**given, rows=fewer, replace=True)
+    assert found() == [item["elapsed_s"] for item in fewer]
+    # rows with rounds of their own may come in several imports
+    for number in (7, 8, 7):
+        run(**given, rows=[{"phase": "before", "round": number, "elapsed_s": 100 + number}])
+    assert len(found()) == len(fewer) + 2
 
 
 @pytest.mark.parametrize("delimiter", ["", "\\t", ";;", '"', "\n", "\r"])
@@ -139,20 +126,14 @@ def test_a_delimiter_that_is_none_is_one_sentence(folder, delimiter):
         imported(delimiter=delimiter)
 
 
-def test_a_measured_record_is_never_replaced(folder):
+def test_a_measured_record_and_what_is_no_record_are_never_replaced(folder):
     path = Path(imported()["paths"][0])
     record = json.loads(path.read_text())
     record["workload"]["tool"] = "niping"
-    path.write_text(json.dumps(record))
-    with pytest.raises(AnsibleActionFail, match="was not imported; name another change or workload"):
-        imported(replace=True)
-
-
-def test_what_lies_in_the_place_of_a_record_and_is_none_is_left_alone(folder):
-    path = Path(imported()["paths"][0])
-    path.write_text("[]")
-    with pytest.raises(AnsibleActionFail, match="was not imported"):
-        imported(replace=True)
+    for text in (json.dumps(record), "[]"):
+        path.write_text(text)
+        with pytest.raises(AnsibleActionFail, match="was not imported"):
+            imported(replace=True)
     path.write_text("{")
     with pytest.raises(AnsibleActionFail, match="cannot be read as a record"):
         imported()
@@ -191,24 +172,23 @@ def test_a_link_that_leads_out_of_the_results_is_not_followed(folder):
     assert list(Path("elsewhere").iterdir()) == []
 
 
+RMF = {**DEFAULTS, "source": {"kind": "rmf", "text": "report of 2018-02-06"}}
+
+
 def test_two_hosts_never_share_a_file(folder):
     rows = [{"phase": "before", "elapsed_s": 1, "host": host} for host in ("app 1", "app_1")]
     with pytest.raises(AnsibleActionFail, match="app_1/before-1-settlement-db1.json would hold two records"):
-        run(change="rps", rows=rows, defaults={**DEFAULTS, "source": {"kind": "rmf", "text": "x"}})
+        run(change="rps", rows=rows, defaults=RMF)
     assert not Path("results").exists()
 
 
-def test_variables_serve_as_well(folder):
+def test_variables_serve_as_well_and_rows_may_name_their_change(folder):
     rows = [{"phase": "before", "latency_us": 1482, "source": "rmf"}, {"phase": "after", "latency_us": "1379"}]
-    defaults = {**DEFAULTS, "source": {"kind": "rmf", "text": "report of 2018-02-06"}}
-    result = run(change="x", rows=rows, defaults=defaults)
+    result = run(change="x", rows=rows, defaults=RMF)
     assert [state["median"] for state in result["states"]] == [1482.0, 1379.0]
     assert result["states"][0]["metric"] == {"name": "latency_us", "unit": "µs", "better": "lower"}
-
-
-def test_rows_may_name_their_change(folder):
     rows = [{"phase": "before", "elapsed_s": 2, "change": "first"}, {"phase": "before", "elapsed_s": 1}]
-    result = run(change="second", rows=rows, defaults={**DEFAULTS, "source": {"kind": "rmf", "text": "x"}})
+    result = run(change="second", rows=rows, defaults=RMF)
     assert [path.split("/")[1] for path in result["paths"]] == ["first", "second"]
 
 
@@ -218,20 +198,16 @@ def test_rows_may_name_their_change(folder):
         ({"src": "nowhere.csv"}, "nowhere.csv on the controller: No such file or directory"),
         ({"src": "."}, "say which format it is"),
         ({"src": "/dev/zero", "format": "csv"}, "/dev/zero: this is no regular file"),
-        ({"src": "settlement.csv", "delimiter": ";;"}, "delimiter is ';;'; one character belongs there"),
-        ({"src": "settlement.csv", "delimiter": ";"}, "the header, is one field that holds a comma; set delimiter"),
+        ({"src": "settlement.csv", "delimiter": ";"}, "is one field that holds a comma; set delimiter"),
         ({"src": "settlement.csv", "rows": []}, "mutually exclusive"),
         ({}, "one of the following is required: src, rows"),
         ({"rows": []}, "there is no row"),
         ({"rows": [{"phase": "before"}], "change": "../x"}, "the defaults: change is '../x'; it has to begin with"),
-        (
-            {"rows": [{"phase": "before"}], "defaults": {"hots": "x"}},
-            "the defaults: there is no field hots; did you mean host",
-        ),
+        ({"rows": [{"phase": "before"}], "defaults": {"hots": "x"}}, "there is no field hots; did you mean host"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(folder, arguments, said):
-    with pytest.raises(AnsibleActionFail, match=said.replace("?", r"\?").replace("(", r"\(")):
+    with pytest.raises(AnsibleActionFail, match=said):
         run(**arguments)
 
 
@@ -257,8 +233,6 @@ def test_the_documentation_names_the_result_as_it_is(folder):
     state = result["states"][0]
     assert set(returned["states"]["sample"][0]) == set(state)
     assert set(returned["states"]["sample"][0]["server"]) == set(state["server"])
-    page = (Path(__file__).parents[4] / "docs" / "imports.md").read_text(encoding="utf-8")
-    assert [name for name in (*state["server"], "rounds", "etr_per_h") if f"`{name}`" not in page] == []
 
 
 def test_the_examples_work(folder):

@@ -84,14 +84,6 @@ def call(tmp_path):
     return run
 
 
-def test_ids_stay_on_the_controller(call):
-    result, seen = call(measured(), protocol={"name": "full", "rounds": 6, "design": "alternate"}, **BEFORE)
-    assert not {"change", "phase", "peer", "results", "protocol"} & set(seen) and seen["round"] == 1
-    record = json.loads(Path(result["paths"][0]).read_text())
-    named = {name: record["protocol"][name] for name in ("name", "rounds", "design")}
-    assert named == {"name": "full", "rounds": 6, "design": "alternate"}
-
-
 def test_a_round_without_its_server_is_left_to_the_role_once(call, tmp_path):
     gone = measured(good=False)
     result, _seen = call(gone, facts=None, variables={"__measure_again": False}, **BEFORE)
@@ -112,37 +104,33 @@ BEFORE = {"change": "c1", "phase": "before", "round": 1, "peer": "app2"}
 
 
 def test_records_are_stored_with_their_ids(call, tmp_path):
-    result, seen = call(measured(), measured("control-pingpong-1000B", control=True), **BEFORE)
+    result, seen = call(
+        measured(),
+        measured("control-pingpong-1000B", control=True),
+        protocol={"name": "full", "rounds": 6, "design": "alternate"},
+        **BEFORE,
+    )
+    # ids stay on the controller
+    assert not {"change", "phase", "peer", "results", "protocol"} & set(seen)
+    assert seen["round"] == 1 and seen["calibrated"] == {}
     names = ["before-1-pingpong-1000B-app2.json", "before-1-control-pingpong-1000B-loopback.json"]
     assert result["paths"] == [str(tmp_path / "c1" / "app1" / name) for name in names]
     record, control = (json.loads((tmp_path / "c1" / "app1" / name).read_text()) for name in names)
     assert record_files.validate(record) is None and record_files.validate(control) is None
     assert (record["change"], record["phase"], record["round"]) == ("c1", "before", 1)
     assert (record["host"], record["peer"], control["peer"]) == ("app1", "app2", "loopback")
+    assert [record["protocol"][name] for name in ("name", "rounds", "design")] == ["full", 6, "alternate"]
     version = yaml.safe_load((Path(__file__).parents[4] / "galaxy.yml").read_text())["version"]
     assert record["collector"] == {"collection": version, "ansible_core": ansible_core_version}
     assert record["runs"][0]["raw"] == "text"
-    assert "results" not in seen and seen["calibrated"] == {}
     loaded = record_files.load_change(tmp_path, "c1")
     assert len(loaded.records) == 2 and loaded.problems == []
-
-
-def test_the_result_is_small_and_has_no_raw_text(call):
-    result, _seen = call(measured(), **BEFORE)
+    # the result is small and has no raw text
     assert "records" not in result and "raw" not in json.dumps(result) and not result.get("failed")
-    assert result["summary"] == [
-        {
-            "workload": "pingpong-1000B",
-            "peer": "app2",
-            "av2_us": 51.5,
-            "tr2_kib_per_s": 1000.0,
-            "control": False,
-            "runs_ok": 2,
-            "runs_failed": 0,
-            "error": None,
-            "record": result["paths"][0],
-        }
-    ]
+    assert result["summary"][0] == {
+        **{"workload": "pingpong-1000B", "peer": "app2", "control": False, "record": result["paths"][0]},
+        **{"av2_us": 51.5, "tr2_kib_per_s": 1000.0, "runs_ok": 2, "runs_failed": 0, "error": None},
+    }
 
 
 def test_without_a_change_nothing_is_stored_and_everything_returned(call, tmp_path):
@@ -154,9 +142,14 @@ def test_without_a_change_nothing_is_stored_and_everything_returned(call, tmp_pa
 
 
 def test_every_later_round_takes_the_loops_of_the_first(call, tmp_path):
+    # a round that never calibrated is not an example
+    failed = measured(good=False)
+    failed["workload"]["loops"] = 0
+    call(failed, **BEFORE)
+    assert call(measured(), **dict(BEFORE, round=2))[1]["calibrated"] == {}
     first = measured(started="2026-11-20T10:00:00.000000Z")
     control = measured("control-pingpong-1000B", control=True)
-    call(first, control, **BEFORE)
+    call(first, control, **dict(BEFORE, round=3))
     later = measured(started="2026-11-20T11:00:00.000000Z")
     later["workload"]["loops"] = 900
     folder = tmp_path / "c1" / "app1"
@@ -164,16 +157,9 @@ def test_every_later_round_takes_the_loops_of_the_first(call, tmp_path):
     (folder / "other.json").write_text("no record")
     _result, seen = call(later, **dict(BEFORE, phase="after"))
     assert seen["calibrated"] == {"pingpong-1000B": 700, "control-pingpong-1000B": 700}
-    assert call(measured(), **dict(BEFORE, round=2))[1]["calibrated"]["pingpong-1000B"] == 700
+    assert call(measured(), **dict(BEFORE, round=4))[1]["calibrated"]["pingpong-1000B"] == 700
     assert "pingpong-1000B" not in call(measured(), **dict(BEFORE, peer="app9"))[1]["calibrated"]
-    assert call(measured(), **dict(BEFORE, round=3, calibrated={"x": 5}))[1]["calibrated"] == {"x": 5}
-
-
-def test_a_round_that_never_calibrated_is_no_example(call):
-    failed = measured(good=False)
-    failed["workload"]["loops"] = 0
-    call(failed, **BEFORE)
-    assert call(measured(), **dict(BEFORE, round=2))[1]["calibrated"] == {}
+    assert call(measured(), **dict(BEFORE, round=5, calibrated={"x": 5}))[1]["calibrated"] == {"x": 5}
 
 
 def test_a_round_that_is_there_is_refused_before_it_is_measured_again(call, tmp_path):
@@ -202,16 +188,6 @@ def test_a_folder_that_takes_no_record_is_said_before_anything_is_measured(call,
     assert not (tmp_path / "new").exists()
 
 
-def test_what_keeps_several_workloads_off_is_said_once(call):
-    result, _seen = call(measured(good=False), measured("pingpong-500B", good=False), bytes=[1000, 500], **BEFORE)
-    assert result["msg"] == "every run of pingpong-1000B, pingpong-500B with app2 failed: nothing listens there"
-
-
-def test_a_workload_of_one_host_has_no_peer_to_fail_with(call):
-    record = dict(measured("fio-seqread-direct", good=False), peer=rounds.LOCAL_PEER)
-    assert call(record, **BEFORE)[0]["msg"] == "every run of fio-seqread-direct failed: nothing listens there"
-
-
 def test_all_runs_failed_is_a_failure_after_storing(call):
     result, _seen = call(measured(good=False), measured("control-pingpong-1000B", control=True), **BEFORE)
     assert result["failed"]
@@ -219,10 +195,16 @@ def test_all_runs_failed_is_a_failure_after_storing(call):
     record = json.loads(Path(result["paths"][0]).read_text())
     assert record["runs"][0]["ok"] is False and record["runs"][0]["metrics"] == {}
     assert result["summary"][0]["av2_us"] is None and result["summary"][0]["runs_failed"] == 2
-
-
-def test_a_failed_control_alone_is_no_failure(call):
-    result, _seen = call(measured(), measured("control-pingpong-1000B", good=False, control=True), **BEFORE)
+    # what keeps several workloads off is said once
+    both = [measured(good=False), measured("pingpong-500B", good=False)]
+    result, _seen = call(*both, bytes=[1000, 500], **dict(BEFORE, round=2))
+    assert result["msg"].startswith("every run of pingpong-1000B, pingpong-500B with app2 failed: ")
+    # a workload of one host has no peer to fail with
+    record = dict(measured("fio-seqread-direct", good=False), peer=rounds.LOCAL_PEER)
+    assert call(record, **dict(BEFORE, round=3))[0]["msg"].startswith("every run of fio-seqread-direct failed: ")
+    # a control that fails alone is not a failure
+    control = measured("control-pingpong-1000B", good=False, control=True)
+    result, _seen = call(measured(), control, **dict(BEFORE, round=4))
     assert not result.get("failed") and len(result["paths"]) == 2
 
 
@@ -266,11 +248,6 @@ def test_what_is_no_number_is_refused_in_words(call, wrong):
         call(measured(), **dict(BEFORE, **wrong))
 
 
-def test_hostile_names_stay_in_their_folder(call, tmp_path):
-    result, _seen = call(measured(), **dict(BEFORE, peer="../../etc/passwd"))
-    assert result["paths"] == [str(tmp_path / "c1" / "app1" / "before-1-pingpong-1000B-_._.._etc_passwd.json")]
-
-
 def test_a_server_call_is_handed_on(call, tmp_path):
     outcome = {"changed": True, "session": SESSION}
     result, seen = call(outcome=outcome, side="server", address=None, bytes=None, session=None)
@@ -286,7 +263,7 @@ def test_a_failed_module_and_check_mode_store_nothing(call, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_sizes_in_every_shape_that_yaml_gives(call):
+def test_sizes_in_every_shape_that_yaml_gives():
     for sizes in ("1,1000", ["1", 1000], 1000):
         assert names_of("niping", session=SESSION, bytes=sizes)[-1] == "pingpong-1000B"
     assert len(names_of("niping", session=SESSION)) == 7
@@ -300,22 +277,22 @@ def test_version_of_a_checkout_and_of_an_installed_collection(tmp_path):
     assert measuring_action.collection_version(tmp_path) == "1.2.4"
 
 
-def test_a_host_cannot_write_records_of_others(call, tmp_path):
+def test_a_host_cannot_write_records_of_others_or_replace_one(call, tmp_path):
+    folder = tmp_path / "c1" / "app1"
     forged = {**measured(), "host": "app2", "change": "c2", "phase": "after", "round": 7, "peer": "app9"}
     result, _seen = call(forged, **BEFORE)
-    assert result["paths"] == [str(tmp_path / "c1" / "app1" / "before-1-pingpong-1000B-app2.json")]
+    assert result["paths"] == [str(folder / "before-1-pingpong-1000B-app2.json")]
     record = json.loads(Path(result["paths"][0]).read_text())
-    assert [record[name] for name in ("host", "change", "phase", "round", "peer")] == [
-        "app1", "c1", "before", 1, "app2"
-    ]  # fmt: skip
-
-
-def test_a_host_cannot_replace_a_record(call, tmp_path):
-    call(measured("other"), **BEFORE)
-    result, _seen = call(measured("other", good=False), **BEFORE)
-    assert result["failed"] and "exists already" in result["msg"]
-    (path,) = (tmp_path / "c1" / "app1").iterdir()
-    assert json.loads(path.read_text())["runs"][0]["ok"]
+    ids = [record[name] for name in ("host", "change", "phase", "round", "peer")]
+    assert ids == ["app1", "c1", "before", 1, "app2"]
+    for good in (True, False):
+        result, _seen = call(measured("other", good=good), **dict(BEFORE, connections=2))
+        assert bool(result.get("failed")) is not good
+    assert "exists already" in result["msg"]
+    assert json.loads((folder / "before-1-other-app2.json").read_text())["runs"][0]["ok"]
+    # hostile names stay in their folder
+    result, _seen = call(measured(), **dict(BEFORE, peer="../../etc/passwd"))
+    assert result["paths"] == [str(folder / "before-1-pingpong-1000B-_._.._etc_passwd.json")]
 
 
 @pytest.mark.parametrize(

@@ -27,13 +27,19 @@ def run(check_mode=False, **arguments):
     return run_action(record_tunings, arguments, check_mode)
 
 
-def test_the_records_are_kept_where_the_report_looks(tmp_path):
-    result = run(change="c1", phase="after", round=2, results=str(tmp_path), tunings=[TUNING])
+def test_the_records_are_kept_where_the_report_looks_and_never_overwritten(tmp_path):
+    given = {"change": "c1", "phase": "after", "round": 2, "results": str(tmp_path)}
+    assert run(check_mode=True, **given, tunings=[TUNING])["changed"]
+    assert list(tmp_path.iterdir()) == []
     path = tmp_path / "c1" / "app1" / "tunings-after-2.json"
-    assert result["path"] == str(path)
-    kept = json.loads(path.read_text())
+    assert run(**given, tunings=[TUNING])["path"] == str(path)
+    text = path.read_text()
+    kept = json.loads(text)
     assert kept["tunings"] == [TUNING]
     assert (kept["host"], kept["phase"], kept["round"]) == ("app1", "after", 2)
+    with pytest.raises(AnsibleActionFail, match="tunings-after-2.json exists already"):
+        run(**given, tunings=[])
+    assert path.read_text() == text
 
 
 def test_what_check_mode_found_is_kept_as_the_state_that_was_left(tmp_path):
@@ -46,22 +52,8 @@ def test_what_check_mode_found_is_kept_as_the_state_that_was_left(tmp_path):
     assert (kept[1]["verdict"], kept[1]["wanted"]) == ("compliant", {"state": "as found"})
 
 
-def test_check_mode_writes_nothing(tmp_path):
-    assert run(check_mode=True, change="c1", phase="after", results=str(tmp_path), tunings=[TUNING])["changed"]
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("change", ["../x", "a/b", "", "."])
 def test_no_change_leads_out_of_the_results(tmp_path, change):
     with pytest.raises(AnsibleActionFail, match="the record cannot be stored: change is"):
         run(change=change, phase="after", results=str(tmp_path / "r"), tunings=[TUNING])
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_round_that_is_there_already_is_never_overwritten(tmp_path):
-    run(change="c1", phase="after", results=str(tmp_path), tunings=[TUNING])
-    path = tmp_path / "c1" / "app1" / "tunings-after-1.json"
-    before = path.read_bytes()
-    with pytest.raises(AnsibleActionFail, match="tunings-after-1.json exists already"):
-        run(change="c1", phase="after", results=str(tmp_path), tunings=[])
-    assert path.read_bytes() == before

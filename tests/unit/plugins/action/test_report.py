@@ -37,7 +37,11 @@ def files(folder: Path) -> dict[str, bytes]:
 
 
 def test_it_writes_every_format_and_returns_the_verdict(results: Path) -> None:
-    result = run({"results": str(results), "change": CHANGE})
+    arguments = {"results": str(results), "change": CHANGE}
+    result = run(arguments, check=True)
+    assert result["changed"] is True and result["verdict"] == "IMPROVED"
+    assert files(results / CHANGE) == {}
+    result = run(arguments)
     assert result["changed"] is True
     assert not result.get("failed")
     assert result["verdict"] == result["verdict_text"] == "IMPROVED"
@@ -51,6 +55,12 @@ def test_it_writes_every_format_and_returns_the_verdict(results: Path) -> None:
         assert Path(path).stat().st_mode & 0o777 == 0o644
     assert json.loads(Path(result["paths"]["json"]).read_text())["verdict"] == "IMPROVED"
     json.dumps(result)
+    # a second run changes nothing
+    before, touched = files(results / CHANGE), (results / CHANGE / "report.html").stat().st_mtime_ns
+    for check in (True, False):
+        assert run(arguments, check=check)["changed"] is False
+    assert files(results / CHANGE) == before
+    assert (results / CHANGE / "report.html").stat().st_mtime_ns == touched
 
 
 def test_a_terminal_shows_the_verdict_and_the_page(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,40 +94,19 @@ def test_a_command_that_cannot_be_used_is_refused(results: Path, given: object, 
     assert not (results / CHANGE / "report.html").exists()
 
 
-def test_a_second_run_changes_nothing(results: Path) -> None:
-    run({"results": str(results), "change": CHANGE})
-    before, touched = files(results / CHANGE), (results / CHANGE / "report.html").stat().st_mtime_ns
-    result = run({"results": str(results), "change": CHANGE})
-    assert result["changed"] is False
-    assert files(results / CHANGE) == before
-    assert (results / CHANGE / "report.html").stat().st_mtime_ns == touched
-
-
-def test_one_byte_that_differs_is_mended(results: Path) -> None:
-    run({"results": str(results), "change": CHANGE})
+def test_one_byte_that_differs_is_mended_and_only_the_formats_asked_for(results: Path) -> None:
+    arguments = {"results": str(results), "change": CHANGE, "formats": ["md", "json"]}
+    result = run(arguments)
+    assert set(files(results / CHANGE)) == {"report.md", "report.json"}
+    assert set(result["paths"]) == {"md", "json"}
     path = results / CHANGE / "report.md"
     good = path.read_bytes()
     for wrong in (good + b"x", good[:-1], b"", good.replace(b"IMPROVED", b"REGRESSE", 1)):
         path.write_bytes(wrong)
-        assert run({"results": str(results), "change": CHANGE}, check=True)["changed"] is True
+        assert run(arguments, check=True)["changed"] is True
         assert path.read_bytes() == wrong
-        assert run({"results": str(results), "change": CHANGE})["changed"] is True
+        assert run(arguments)["changed"] is True
         assert path.read_bytes() == good
-
-
-def test_check_mode_predicts_and_writes_nothing(results: Path) -> None:
-    before = files(results / CHANGE)
-    result = run({"results": str(results), "change": CHANGE}, check=True)
-    assert result["changed"] is True and result["verdict"] == "IMPROVED"
-    assert files(results / CHANGE) == before == {}
-    run({"results": str(results), "change": CHANGE})
-    assert run({"results": str(results), "change": CHANGE}, check=True)["changed"] is False
-
-
-def test_only_the_formats_asked_for(results: Path) -> None:
-    result = run({"results": str(results), "change": CHANGE, "formats": ["xml", "json"]})
-    assert set(files(results / CHANGE)) == {"report.xml", "report.json"}
-    assert set(result["paths"]) == {"xml", "json"}
 
 
 @pytest.mark.parametrize(
@@ -144,62 +133,50 @@ def test_fail_on_fails_after_everything_was_written(
 
 
 def test_a_change_without_a_folder_is_an_error_that_says_what_there_is(results: Path) -> None:
-    for name in ("verify", "rollouts"):  # evidence and states, no changes
+    for name in ("verify", "rollouts"):  # evidence and states, not changes
         (results / name).mkdir()
-    with pytest.raises(AnsibleActionFail) as error:
-        run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])
-    assert "there is no measurement record of change rsp-2026-11" in str(error.value)
-    assert str(error.value).endswith("is rps-2026-11 meant?; " + f"{results} holds 1 other change: rps-2026-11")
+    arguments = {"results": str(results), "change": "rsp-2026-11"}
+    for name, words in (("", "holds 1 other change: rps-2026-11"), ("\x1b[2J\x07gone", "gone")):
+        (results / name).mkdir(exist_ok=True)
+        with pytest.raises(AnsibleActionFail) as error:
+            run(arguments, ansible_play_hosts_all=["app1"])
+        assert "there is no measurement record of change rsp-2026-11" in str(error.value)
+        assert "is rps-2026-11 meant?" in str(error.value) and words in str(error.value)
+        assert str(error.value).isprintable()
     assert not (results / "rsp-2026-11").exists()
 
 
 def test_a_change_without_records_is_no_data(results: Path) -> None:
     (results / "rsp-2026-11").mkdir()
-    result = run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])
+    arguments = {"results": str(results), "change": "rsp-2026-11"}
+    result = run(arguments, ansible_play_hosts_all=["app1"])
     assert result["verdict"] == "NO DATA"
     assert not result.get("failed")
     assert "there is no measurement record of change rsp-2026-11" in result["msg"]
     assert [entry["host"] for entry in result["not_measured"]] == ["app1", "app2"]
     assert len(files(results / "rsp-2026-11")) == len(RENDERERS)
-    assert run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])["changed"] is False
+    assert run(arguments, ansible_play_hosts_all=["app1"])["changed"] is False
+    # it proves nothing, but check mode measures nothing
+    assert run({**arguments, "fail_on": "inconclusive"})["failed"] is True
+    nowhere = {**arguments, "results": str(results / "nowhere"), "fail_on": "inconclusive"}
+    assert not run(nowhere, check=True).get("failed")
+    assert not (results / "nowhere").exists()
 
 
-def test_names_of_folders_reach_the_terminal_without_control_characters(results: Path) -> None:
-    (results / "\x1b[2J\x07gone").mkdir()
-    with pytest.raises(AnsibleActionFail) as error:
-        run({"results": str(results), "change": "rsp-2026-11"}, ansible_play_hosts_all=["app1"])
-    assert "gone" in str(error.value) and str(error.value).isprintable()
-
-
-def test_no_data_is_nothing_proven_but_check_mode_measures_nothing(tmp_path: Path) -> None:
-    arguments = {"results": str(tmp_path / "results"), "change": CHANGE, "fail_on": "inconclusive"}
-    assert not run(arguments, check=True).get("failed")
-    assert not (tmp_path / "results").exists()
-    (tmp_path / "results" / CHANGE).mkdir(parents=True)
-    assert run(arguments)["failed"] is True
-
-
-def test_hosts_of_the_play_and_the_inventory_are_accounted_for(results: Path) -> None:
-    result = run(
-        {"results": str(results), "change": CHANGE},
-        ansible_play_hosts_all=["app1", "app2", "db1", "erp7"],
-        ansible_play_hosts=["app1", "app2", "db1"],
-        groups={"all": ["app1", "app2", "db1", "erp7", "web1", "localhost"]},
-    )
+def test_hosts_of_the_play_and_the_inventory_are_accounted_for_unless_others_are_expected(results: Path) -> None:
+    arguments = {"results": str(results), "change": CHANGE}
+    play = {
+        "ansible_play_hosts_all": ["app1", "app2", "db1", "erp7"],
+        "ansible_play_hosts": ["app1", "app2", "db1"],
+        "groups": {"all": ["app1", "app2", "db1", "erp7", "web1", "localhost"]},
+    }
+    result = run(arguments, **play)
     reasons = {entry["host"]: entry["reason"] for entry in result["not_measured"]}
     assert list(reasons) == ["db1", "erp7", "web1"]
     assert "no record" in reasons["db1"]
     assert reasons["erp7"] == action.FAILED
     assert reasons["web1"] == action.LEFT_OUT
-
-
-def test_expected_hosts_replace_what_the_play_says(results: Path) -> None:
-    result = run(
-        {"results": str(results), "change": CHANGE, "expected_hosts": ["app1", "db9"]},
-        ansible_play_hosts_all=["localhost"],
-        ansible_play_hosts=["localhost"],
-        groups={"all": ["web1"]},
-    )
+    result = run({**arguments, "expected_hosts": ["app1", "db9"]}, **play)
     assert [entry["host"] for entry in result["not_measured"]] == ["db9"]
 
 
@@ -221,6 +198,7 @@ def test_a_broken_record_is_a_warning_and_a_problem(results: Path) -> None:
         ({"change": "../outside"}, "../outside"),
         ({"change": ""}, "change"),
         ({"change": CHANGE, "material_pct": 0}, "material_pct"),
+        ({"results": "/proc", "change": "tty"}, "the report cannot be written into /proc/tty: "),
     ],
 )
 def test_values_that_cannot_be_used_are_said_in_one_sentence(
@@ -237,14 +215,6 @@ def test_values_that_cannot_be_used_are_said_in_one_sentence(
 def test_wrong_options_are_refused(arguments: dict[str, Any]) -> None:
     with pytest.raises(AnsibleError):
         run(arguments)
-
-
-def test_a_folder_that_cannot_be_written_is_said_in_one_sentence() -> None:
-    with pytest.raises(AnsibleActionFail) as caught:
-        run({"results": "/proc", "change": "tty"})
-    assert str(caught.value).startswith("the report cannot be written into /proc/tty: ")
-    assert "\n" not in str(caught.value)
-    assert caught.value.__cause__ is None  # ansible-core 2.21 prints a cause behind the sentence
 
 
 def test_a_full_disk_leaves_the_old_report_and_no_rubbish(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,14 +254,17 @@ class TestRepeat:
             "extra_vars": ("password=hunter2",),
         }
         command = action.repeat_command(arguments)
-        assert command.splitlines()[0] == (
-            "ansible-playbook -i 'in ventory.yml' -i /etc/hosts.yml --limit 'sap:&prod' zpower.sap_tuning.before_after"
-        )
+        inventory = "-i 'in ventory.yml' -i /etc/hosts.yml --limit 'sap:&prod'"
+        assert command.splitlines()[0] == f"ansible-playbook {inventory} zpower.sap_tuning.before_after"
         assert "hunter2" not in command
 
-    @pytest.mark.parametrize("playbook", ["zpower.sap_tuning.report", "/x/playbooks/report.yml"])
-    def test_a_run_that_only_reports_names_the_playbook_that_measures(self, playbook: str) -> None:
-        assert action.repeat_command({"args": (playbook,)}) == "ansible-playbook zpower.sap_tuning.before_after"
+    def test_a_run_that_only_reports_names_the_playbook_that_measures(self) -> None:
+        site = {"inventory": ("site",)}
+        for given in (("zpower.sap_tuning.report",), ("/x/playbooks/report.yml",), "localhost"):
+            found = action.repeat_command({**site, "args": given})
+            assert found == "ansible-playbook -i site zpower.sap_tuning.before_after"
+        found = action.repeat_command({**site, "args": ("zpower.sap_tuning.report",)}, "experiment")
+        assert found == "ansible-playbook -i site zpower.sap_tuning.experiment"
 
     @pytest.mark.parametrize(
         ("given", "remarked"),
@@ -322,14 +295,3 @@ class TestRepeat:
     def test_what_was_given_stands_in_the_report(self, results: Path) -> None:
         run({"results": str(results), "change": CHANGE, "repeat": "make again"})
         assert "make again" in (results / CHANGE / "report.html").read_text()
-
-
-def test_the_command_that_goes_on_is_the_one_of_the_experiment() -> None:
-    run_only = {"inventory": ("site",), "args": ("zpower.sap_tuning.report",)}
-    assert action.repeat_command(run_only) == "ansible-playbook -i site zpower.sap_tuning.before_after"
-    assert action.repeat_command(run_only, "experiment") == "ansible-playbook -i site zpower.sap_tuning.experiment"
-
-
-def test_the_hosts_of_an_ad_hoc_command_are_no_playbook() -> None:
-    ad_hoc = {"inventory": ("site",), "args": "localhost"}
-    assert action.repeat_command(ad_hoc) == "ansible-playbook -i site zpower.sap_tuning.before_after"

@@ -18,6 +18,7 @@ from ansible.utils.display import Display
 from ansible_collections.zpower.sap_tuning.plugins.action import rollout as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state
+from documents import put
 from rollout_play import CHANGE, CHANGED, ENDED, HOSTS, Play
 
 Here = Callable[[str], None]
@@ -60,14 +61,10 @@ def test_two_controllers_do_not_take_a_rollout_in_turns(tmp_path: Path, here: He
     before, run = everything(tmp_path), run_of(first)
     here("awx-2")
     second = Play(tmp_path)
+    running = rf"^Rollout {CHANGE} is running: its run {run} began at \S+ \S+ UTC on awx-1 \(process \d+\)"
     for check in (False, True):
-        with pytest.raises(AnsibleActionFail) as refused:
+        with pytest.raises(AnsibleActionFail, match=rf"{running}.* -e rollout_take_over={run} takes it over$"):
             second.plan(check)
-        assert re.fullmatch(
-            rf"Rollout {CHANGE} is running: its run {run} began at \S+ \S+ UTC on awx-1 \(process \d+\) and has not"
-            rf" ended; wait for its end, or end that process\. If it is gone, -e rollout_take_over={run} takes it over",
-            str(refused.value),
-        )
     assert everything(tmp_path) == before
 
 
@@ -85,13 +82,12 @@ def test_a_run_that_was_taken_over_ends_with_an_error_and_leaves_the_batch_alone
     taken = TAKEN.format(run=run_of(second))
     here("awx-1")
     first.call("app2", "app3")
-    steps: list[Callable[[], object]] = [
+    for step in (
         lambda: first.judge("app2", "verifying"),
         lambda: first.judge("app2", "confirming"),
         lambda: first.step("stopped", "app2"),
         lambda: first.begin("app4"),
-    ]
-    for step in steps:
+    ):
         with pytest.raises(AnsibleActionFail, match=taken):
             step()
     with pytest.raises(ValueError, match=taken):
@@ -100,12 +96,7 @@ def test_a_run_that_was_taken_over_ends_with_an_error_and_leaves_the_batch_alone
     assert everything(tmp_path) == before
     here("awx-2")
     assert second.step("owned", "app2")["own"]
-    second.call("app2", "app3")
-    second.judge("app2", "preflight")
-    second.call("app2", "app3", tuning=[CHANGED])
-    second.judge("app2", "applying")
-    second.call("app2", "app3")
-    second.judge("app2", "verifying", "confirming")
+    second.good("app2", "app3")
     assert second.batch(2)["state"] == "good"
 
 
@@ -121,22 +112,18 @@ def test_a_state_that_nobody_can_read_does_not_keep_the_hosts_on_probation(tmp_p
 
 
 def test_only_a_run_of_this_rollout_can_be_taken_over(tmp_path: Path, here: Here) -> None:
+    with pytest.raises(AnsibleActionFail, match="rollout_take_over is 'r1', and no run of rollout"):
+        Play(tmp_path).plan(take_over="r1")
     here("awx-1")
     run = run_of(in_batch_2(tmp_path))
     here("awx-2")
     second = Play(tmp_path)
-    sentence = f"^rollout_take_over is '{run}x', and no run of rollout {CHANGE} has that id$"
-    with pytest.raises(AnsibleActionFail, match=sentence):
+    with pytest.raises(AnsibleActionFail, match=f"rollout_take_over is '{run}x', and no run of rollout {CHANGE} has"):
         second.plan(take_over=f"{run}x")
     second.plan(take_over=run)
     here("awx-3")  # the variable stays in the job template, and counts for that run only
     with pytest.raises(AnsibleActionFail, match=f"its run {run_of(second)} began .* on awx-2 "):
         Play(tmp_path).plan(take_over=run)
-
-
-def test_a_new_rollout_takes_nothing_over(play: Play) -> None:
-    with pytest.raises(AnsibleActionFail, match="rollout_take_over is 'r1', and no run of rollout"):
-        play.plan(take_over="r1")
 
 
 @pytest.fixture(name="play")
@@ -182,6 +169,7 @@ def test_a_rollout_of_0_9_0_goes_on(tmp_path: Path, here: Here, monkeypatch: pyt
     assert not play.step("owned", "app4")["own"]
 
 
+@pytest.mark.gate
 def test_of_two_starts_at_once_one_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one begins while the first has read that there is no rollout, and has not written its own."""
     waiting, said = threading.Event(), []
@@ -241,12 +229,8 @@ def test_without_locks_it_is_said_once_and_still_one_wins(
     with pytest.raises(AnsibleActionFail, match="no longer belongs to this run, which ends now: its last run r"):
         first.plan()
     assert [run["controller"]["host"] for run in first.kept["runs"]] == ["awx-2"]
-    lock = tmp_path / "rollouts" / CHANGE / ".lock"
-    # Ansible shows the same warning once
-    assert set(warnings) == {
-        f"the file system refuses the lock {lock}: No locks available; do not start the rollout {CHANGE} on two"
-        " controllers at once"
-    }
+    (warning,) = set(warnings)  # Ansible shows the same warning once
+    assert f"refuses the lock {tmp_path / 'rollouts' / CHANGE / '.lock'}: No locks available" in warning
 
 
 def test_a_rollout_that_another_process_holds_is_one_sentence(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,31 +264,25 @@ def test_of_a_cut_state_nothing_is_believed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "value", "sentence"),
+    ("way", "value", "words"),
     [
-        (("runs", -1, "id"), "../up", "runs[0].id is '../up'; it has to begin with a letter or digit"),
-        (("runs", -1, "id"), None, "runs[0].id is missing; it has to begin with a letter or digit"),
-        (("runs", -1, "controller", "pid_namespace"), 7, "runs[0].controller.pid_namespace is 7; text belongs there"),
+        (("runs", -1, "id"), "../up", "runs[0].id is '../up'; it has to begin with"),
+        (("runs", -1, "controller", "pid_namespace"), 7, "runs[0].controller.pid_namespace is 7; text"),
         (("change",), "other", "it belongs to the change 'other'"),
         (("schema",), "zpower.sap_tuning/rollout/2", "zpower.sap_tuning/rollout/1 belongs there"),
-        (("plan", "soak_s"), 1, "plan.fingerprint does not fit the plan: somebody has changed the file"),
+        (("plan", "soak_s"), 1, "plan.fingerprint does not fit the plan"),
     ],
 )
 def test_of_an_edited_or_foreign_state_nothing_is_believed(
-    tmp_path: Path, way: tuple[Any, ...], value: object, sentence: str
+    tmp_path: Path, way: tuple[Any, ...], value: object, words: str
 ) -> None:
     play = in_batch_2(tmp_path)
-    path = tmp_path / "rollouts" / CHANGE / "rollout.json"
-    document: Any = play.kept
-    item = document
-    for step in way[:-1]:
-        item = item[step]
-    item[way[-1]] = value
-    path.write_text(json.dumps(document))
+    document = put(play.kept, way, value)
+    (tmp_path / "rollouts" / CHANGE / "rollout.json").write_text(json.dumps(document))
     before = everything(tmp_path)
     play.call("app2", "app3")
     for act in (play.plan, lambda: play.judge("app2", "verifying")):
-        with pytest.raises(AnsibleActionFail, match=re.escape(sentence)) as refused:
+        with pytest.raises(AnsibleActionFail, match=re.escape(words)) as refused:
             act()
         assert "\n" not in str(refused.value)
     assert everything(tmp_path) == before

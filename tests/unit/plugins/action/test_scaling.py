@@ -31,14 +31,34 @@ def fixture_results(tmp_path: Path) -> Path:
     return tmp_path
 
 
+HEADLINE = "At 8 guests, 1.52 to 5.49 times the work of 1"
+
+
 def test_the_virtualization_study_from_records_on_disk(results: Path) -> None:
-    result = run({"results": str(results), "change": CHANGE, "x": "context.guests"})
+    arguments = {"results": str(results), "change": CHANGE, "x": "context.guests"}
+    assert run(arguments, check=True)["changed"] is True
+    assert not list((results / CHANGE).glob("scaling-*"))
+    result = run(arguments)
     assert (result["changed"], result["curves"]) == (True, len(GUESTS))
     assert list(result["paths"]) == list(FORMATS)
     report = json.loads((results / CHANGE / "scaling-context.guests.json").read_text())
     found = {item["workload"]: tuple(point["pct"] for point in item["points"]) for item in report["curves"]}
     assert found == GUESTS
-    assert result["headline"] == "At 8 guests, 1.52 to 5.49 times the work of 1; no curve has a proven knee."
+    assert result["headline"].startswith(HEADLINE)
+    # the files of a scaling are not a problem of the change
+    result = run(arguments)
+    assert result["changed"] is False
+    assert "warnings" not in result
+
+
+def test_the_imported_virtualization_study(tmp_path: Path) -> None:
+    factory.write_change(tmp_path, study("slcs"))
+    result = run({"results": str(tmp_path), "change": "published-slcs", "x": "context.guests"})
+    assert result["headline"].startswith(HEADLINE)
+    curves = json.loads(Path(result["paths"]["json"]).read_text())["curves"]
+    found = {item["workload"].removeprefix("slcs-"): tuple(p["pct"] for p in item["points"]) for item in curves}
+    assert found == GUESTS
+    assert not any(item["knee"] for item in curves), "a study with one value for each point proves no knee"
 
 
 def test_a_terminal_shows_the_headline_and_the_page_or_else_the_first_file(
@@ -51,18 +71,6 @@ def test_a_terminal_shows_the_headline_and_the_page_or_else_the_first_file(
     assert said == [first["headline"], first["paths"]["html"]]
     run({**arguments, "formats": ["csv", "md"]})
     assert said[2:] == [first["headline"], first["paths"]["md"]]
-
-
-def test_the_files_of_a_scaling_are_no_problem_of_the_change(results: Path) -> None:
-    run({"results": str(results), "change": CHANGE, "x": "context.guests"})
-    result = run({"results": str(results), "change": CHANGE, "x": "context.guests"})
-    assert result["changed"] is False
-    assert "warnings" not in result
-
-
-def test_check_mode_predicts_and_writes_nothing(results: Path) -> None:
-    assert run({"results": str(results), "change": CHANGE, "x": "context.guests"}, check=True)["changed"] is True
-    assert not list((results / CHANGE).glob("scaling-*"))
 
 
 def test_phases_can_be_chosen(results: Path) -> None:
@@ -94,24 +102,10 @@ def test_an_x_that_nobody_noted_is_a_problem_and_no_curve(results: Path) -> None
     assert result["warnings"] == ["mem_std from app1 to app2: params.jobs is None, which is not a number above 0."]
 
 
-def test_the_imported_virtualization_study(tmp_path: Path) -> None:
-    factory.write_change(tmp_path, study("slcs"))
-    result = run({"results": str(tmp_path), "change": "published-slcs", "x": "context.guests"})
-    assert result["headline"] == "At 8 guests, 1.52 to 5.49 times the work of 1; no curve has a proven knee."
-    curves = json.loads(Path(result["paths"]["json"]).read_text())["curves"]
-    assert {
-        item["workload"].removeprefix("slcs-"): tuple(p["pct"] for p in item["points"]) for item in curves
-    } == GUESTS
-    assert not any(item["knee"] for item in curves), "a study with one value for each point proves no knee"
-
-
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (
-            FileNotFoundError(2, "No such file or directory", "/srv/x"),
-            "/srv/x on the controller: No such file or directory",
-        ),
+        (FileNotFoundError(2, "No such file", "/srv/x"), "/srv/x on the controller: No such file"),
         (OSError("no room is left"), "no room is left"),
         (ValueError("one\nline"), "one line"),
     ],

@@ -61,20 +61,18 @@ def test_an_omitted_entry_is_left_out() -> None:
 
 @pytest.mark.parametrize("rollback", [True, "yes", "{{ 1 == 1 }}"])
 def test_a_rollback_takes_back_everything_whatever_the_inventory_names(rollback: Any) -> None:
-    also: dict[str, Any] = {"zpower_rollback": rollback}
-    assert options("rps", rps_interfaces=["hsi0"], rps_state="off", rps_force=True, **also) == {
-        "state": "restored",
-        "force": True,
-    }
-    assert options("smc_r", smc_r_device="smcr1", smc_r_when_busy="defer", **also) == {
-        "state": "restored",
-        "when_busy": "defer",
-    }
-    assert options("aix_device_attributes", aix_device_attributes_devices={"sys0": {}}, **also) == {"state": "restored"}
-    assert options("sap_profile", sap_profile_profiles=[{"sid": "PRD"}], sap_profile_restart=["PRD_00"], **also) == {
-        "state": "restored",
-        "restart": ["PRD_00"],
-    }
+    for name, given, kept in (
+        ("rps", {"interfaces": ["hsi0"], "state": "off", "force": True}, {"force": True}),
+        ("smc_r", {"device": "smcr1", "when_busy": "defer"}, {"when_busy": "defer"}),
+        ("aix_device_attributes", {"devices": {"sys0": {}}}, {}),
+        ("sap_profile", {"profiles": [{"sid": "PRD"}], "restart": ["PRD_00"]}, {"restart": ["PRD_00"]}),
+        # the way back of a probation
+        ("rps", {"interfaces": ["hsi0"]}, {}),
+    ):
+        variables = {f"{name}_{option}": value for option, value in given.items()}
+        assert options(name, zpower_rollback=rollback, **variables) == {"state": "restored", **kept}
+    given = {"zpower_rollback": rollback, "zpower_confirm_within": "0", "rps_interfaces": ["hsi0"]}
+    assert options("rps", **given) == {"state": "restored", "confirm_within": "0"}
 
 
 @pytest.mark.parametrize(
@@ -95,25 +93,14 @@ def test_a_rollback_takes_back_everything_whatever_the_inventory_names(rollback:
     ],
 )
 def test_probation_and_its_confirmation_keep_the_requested_values(given: dict[str, Any], expected: Any) -> None:
-    assert options("rps", rps_interfaces=["hsi0"], rps_cpus="all", **given) == {
-        "interfaces": ["hsi0"],
-        "cpus": "all",
-        **expected,
-    }
+    found = options("rps", rps_interfaces=["hsi0"], rps_cpus="all", **given)
+    assert found == {"interfaces": ["hsi0"], "cpus": "all", **expected}
 
 
-def test_a_confirmation_judges_the_requested_state() -> None:
+def test_a_confirmation_judges_the_requested_state_and_profiles() -> None:
     assert options("rps", rps_state="off", zpower_confirm=True) == {"state": "confirmed", "confirmed_state": "off"}
-
-
-def test_a_confirmation_judges_the_requested_profiles() -> None:
     found = options("sap_profile", zpower_confirm=True, sap_profile_shared=False, **PLAIN)
     assert found == {"profiles": [{"sid": "PRD", "instance": "D00", "parameters": {"a": 1}}], "state": "confirmed"}
-
-
-def test_the_way_back_of_a_probation() -> None:
-    given = {"zpower_rollback": True, "zpower_confirm_within": "0", "rps_interfaces": ["hsi0"]}
-    assert options("rps", **given) == {"state": "restored", "confirm_within": "0"}
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -150,13 +137,10 @@ def test_profiles_are_those_that_the_role_has_shared_out() -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"sap_profile_profiles": {"sid": "PRD"}}, "sap_profile_profiles is {'sid': 'PRD'}; a list belongs there"),
-        (
-            {"sap_profile_profiles": ["DEFAULT.PFL"]},
-            "sap_profile_profiles has 'DEFAULT.PFL'; a dictionary ",
-        ),
-        ({"sap_profile_profiles": "{{ [1] }}"}, "sap_profile_profiles: a list of dictionaries is needed"),
-        ({"sap_profile_shared": "maybe"}, "sap_profile_shared is 'maybe'; true or false belongs there"),
+        ({"sap_profile_profiles": {"sid": "PRD"}}, "sap_profile_profiles is {'sid': 'PRD'}; a list"),
+        ({"sap_profile_profiles": ["DEFAULT.PFL"]}, "sap_profile_profiles has 'DEFAULT.PFL'; a dictionary"),
+        ({"sap_profile_profiles": "{{ [1] }}"}, "sap_profile_profiles: a list of dictionaries"),
+        ({"sap_profile_shared": "maybe"}, "sap_profile_shared is 'maybe'; true or false"),
     ],
 )
 def test_profiles_that_are_none_are_an_error_of_their_variable(wrong: dict[str, Any], words: str) -> None:
@@ -170,12 +154,11 @@ def test_an_error_in_a_template_names_the_variable(text: str, words: str) -> Non
         options("rps", rps_every=text)
 
 
-def test_a_name_that_is_no_tuning_is_an_error() -> None:
+def test_a_name_that_is_no_tuning_is_an_error_and_one_of_the_module_names_the_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with pytest.raises(AnsibleActionFail, match="name must be one of"):
         options("rsp")
-
-
-def test_an_error_of_the_module_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     said = {"failed": True, "msg": "every: 0 is out of range; use 1 to 8192"}
     monkeypatch.setattr(tuning.ActionModule, "_execute_module", lambda *_arguments, **_more: said)
     found = run_action(tuning, {"name": "rps"}, variables={}, templar=Templar(DataLoader(), variables={}))

@@ -16,13 +16,12 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variabl
 SESSION = {"tool": "netperf", "port": 3298, "control_port": 3299, "token": "t"}
 
 
-def test_names_of_the_network_workloads():
+def test_names_of_the_workloads_of_tools():
     arguments = {"workload": "network", "session": SESSION, "network": {"kinds": ["strRead"], "connections": [1, 250]}}
     assert names_of("measure_workload", **arguments) == ["netperf-strRead", "netperf-strRead-x250"]
     assert len(names_of("measure_workload", workload="network", session=SESSION)) == 20
-
-
-def test_names_of_workloads_without_a_server():
+    arguments["network"] = {"kinds": ["latency"], "connections": [1]}
+    assert names_of("measure_workload", **arguments) == ["netperf-latency"]
     names = names_of("measure_workload", workload="openssl", openssl={"ciphers": ["aes-128-gcm"], "bytes": "1024"})
     assert names == ["openssl-aes-128-gcm-1024B"]
 
@@ -32,11 +31,6 @@ def test_options_that_are_no_dictionary():
         names_of("measure_workload", workload="network", network="latency")
     with pytest.raises(ValueError, match="'connections' found in 'network' is of type .*str.* convert to int"):
         names_of("measure_workload", workload="network", network={"connections": ["ten"]})
-
-
-def test_names_of_one_network_workload():
-    arguments = {"workload": "network", "session": SESSION, "network": {"kinds": ["latency"], "connections": [1]}}
-    assert names_of("measure_workload", **arguments) == ["netperf-latency"]
 
 
 def test_names_of_programs():
@@ -77,14 +71,8 @@ def test_options_of_the_role():
     assert module == "enqt"
     assert (options["load"], options["users"], options["timeout"], options["port"]) == ("create_locks", 7, 120, 4)
     assert not {"runs", "sid", "session"} & {*options}
-    module, options = measure_workload.of_role(
-        {**given, "__measure_workload": "fio"}, {**given, "__measure_workload": "fio"}.get
-    )
+    given["__measure_workload"] = "fio"
+    module, options = measure_workload.of_role(given, given.get)
     assert module == "measure_workload" and "openssl" not in options
-    assert options["fio"] == {
-        "patterns": ANY,
-        "modes": ["direct", "async"],
-        "jobs": [1],
-        "size_mib": 256,
-        "iodepth": 16,
-    }
+    fio = {"patterns": ANY, "modes": ["direct", "async"], "jobs": [1], "size_mib": 256, "iodepth": 16}
+    assert options["fio"] == fio

@@ -42,19 +42,17 @@ def test_the_host_of_a_capture(tmp_path: Path, name: str, host: str) -> None:
     assert left_out == []
 
 
-def test_only_captures_of_a_folder_count(tmp_path: Path) -> None:
+def test_only_captures_of_a_folder_count_and_a_capture_itself_may_be_named(tmp_path: Path) -> None:
     named(tmp_path, "app1.tgz", "app1.tgz.md5", "notes.txt")
-    for folder in ("app2/proc", "empty", "report/basic-environment.txt"):
+    for folder in ("app2/sys", "empty", "report/basic-environment.txt"):
         (tmp_path / folder).mkdir(parents=True)
     found, _left_out = chosen([str(tmp_path)], KNOWN)
     assert sorted(found) == ["app1.example.com", "app2", "report"]
-
-
-def test_a_capture_itself_may_be_named(tmp_path: Path) -> None:
-    (tmp_path / "app2" / "sys").mkdir(parents=True)
-    named(tmp_path, "app1.tgz")
     found, _left_out = chosen([str(tmp_path / "app2"), str(tmp_path / "app1.tgz")], KNOWN)
     assert sorted(found) == ["app1.example.com", "app2"]
+    # one that is named twice is one
+    found, left_out = chosen([str(tmp_path), str(tmp_path / "app1.tgz")], KNOWN)
+    assert len(found) == 3 and left_out == []
 
 
 def test_the_newest_of_several_counts_and_the_others_are_named(tmp_path: Path) -> None:
@@ -80,12 +78,6 @@ def test_the_newest_is_known_by_its_day_not_by_its_name(tmp_path: Path, newest: 
     found, left_out = chosen([str(named(tmp_path, newest, *others))], KNOWN)
     assert found["app2"].path.name == newest
     assert len(left_out) == 1 and all(name in left_out[0].partition("left out")[2] for name in others)
-
-
-def test_one_capture_named_twice_is_one(tmp_path: Path) -> None:
-    named(tmp_path, "app2.tgz")
-    found, left_out = chosen([str(tmp_path), str(tmp_path / "app2.tgz")], KNOWN)
-    assert list(found) == ["app2"] and left_out == []
 
 
 @pytest.mark.parametrize(("place", "said"), [("", "name a capture"), ("nowhere", "there is no"), (".", "no capture")])

@@ -51,12 +51,9 @@ def test_what_got_worse_is_taken_back_on_its_hosts_alone() -> None:
     assert steps[0].startswith("Take the change back where it made things worse: `")
 
 
-def test_what_got_better_is_watched_on_the_hosts_of_the_run() -> None:
+def test_what_got_better_is_watched_and_what_made_no_difference_can_go() -> None:
     found = commands(steps_of(replace(SMALL, effect=-0.3)))
     assert found == ["ansible-playbook -i 'my inventory' --limit sap zpower.sap_tuning.verify"]
-
-
-def test_what_made_no_difference_can_go() -> None:
     (found,) = commands(steps_of(replace(SMALL, session_noise=0.001, run_noise=0.001)))
     assert found.endswith("zpower.sap_tuning.rollback --tags rps")
 
@@ -74,10 +71,10 @@ def test_a_change_that_was_none_of_our_tunings_is_no_business_of_our_playbooks(e
 
 def test_a_change_measured_by_hand_is_measured_again_by_hand() -> None:
     steps = steps_of(replace(SMALL, rounds=3), "ansible-playbook -i inv zpower.sap_tuning.measure", tuned=False)
-    assert steps[0] == (
-        "Measure 3 more rounds of each state, 6 in all; for the state after, use measure_phase=after:"
-        " `ansible-playbook -i inv"
-        " zpower.sap_tuning.measure -e zpower_change=rps-2026-11-2 -e measure_rounds=6 -e measure_phase=before`."
+    assert steps[0].startswith("Measure 3 more rounds of each state, 6 in all") and "measure_phase=after" in steps[0]
+    assert commands(steps)[0] == (
+        "ansible-playbook -i inv zpower.sap_tuning.measure"
+        " -e zpower_change=rps-2026-11-2 -e measure_rounds=6 -e measure_phase=before"
     )
 
 
@@ -89,31 +86,25 @@ def test_variables_that_a_command_lacks_are_named_once_below_it(rounds: int) -> 
     assert sum(remark in step for step in steps) == 1
 
 
-def unequal(**changes: Any) -> list[str]:
+def unequal(mtu: int) -> list[str]:
+    """The commands after a change of the kernel, which was declared, of a setting, and of the MTU."""
     records = list(factory.make_change(SMALL))
     for record in records:
         if record["phase"] == "after":
-            record["fingerprint"]["client"].update(changes)
+            record["fingerprint"]["client"].update(kernel="6.12", mtu=9000 + record["round"] % mtu)
             record["context"] = {"packet_size": 2000}
     options = Options(repeat=REPEAT, expected_change=["kernel"])
-    found: list[str] = compare_change(factory.load(records), options=options)["next_steps"]
+    found: list[str] = commands(compare_change(factory.load(records), options=options)["next_steps"])
     return found
 
 
 def test_a_difference_that_is_the_point_can_be_declared_with_what_was_declared_already() -> None:
-    declare = shlex.split(commands(unequal(kernel="6.12", mtu=9000))[1])
+    declare = shlex.split(unequal(1)[1])
     assert declare[:6] == ["ansible-playbook", "-i", "my inventory", "--limit", "sap", "zpower.sap_tuning.report"]
     assert declare[7] == "zpower_change=rps-2026-11"
     assert json.loads(declare[9]) == {"report_expected_change": ["client.kernel", "client.mtu", "context.packet_size"]}
-
-
-def test_what_cannot_be_declared_is_not_offered() -> None:
-    records = list(factory.make_change(SMALL))
-    for record in records:
-        if record["phase"] == "after":
-            record["fingerprint"]["client"]["mtu"] = 9000 + record["round"] % 2  # two values within one state
-    found = compare_change(factory.load(records), options=Options(repeat=REPEAT))["next_steps"]
-    assert not any("declare" in step for step in found)
+    # two values within one state cannot be declared
+    assert not any("client.mtu" in found for found in unequal(2))
 
 
 def test_too_few_rounds_and_noise_say_how_many_to_ask_for() -> None:
@@ -135,11 +126,12 @@ def test_too_few_rounds_and_noise_say_how_many_to_ask_for() -> None:
 
 
 def test_without_any_record_the_measurement_is_named() -> None:
-    report = compare_change(factory.load([]), Expected(hosts=["app1"]))
-    assert report["next_steps"] == [
-        "See under Not measured which hosts are missing, and why.",
-        "Measure both states: `ansible-playbook zpower.sap_tuning.before_after -e zpower_change=rps-2026-11-2`.",
-    ]
+    see, measure = compare_change(factory.load([]), Expected(hosts=["app1"]))["next_steps"]
+    assert "Not measured" in see
+    assert commands([measure]) == ["ansible-playbook zpower.sap_tuning.before_after -e zpower_change=rps-2026-11-2"]
+    # what was measured elsewhere has no command of ours
+    loaded = factory.load(item for item in study("banking") if item["change"] == "published-banking-rps-all")
+    assert compare_change(loaded)["next_steps"] == ["Measure 5 more rounds of each state, 6 in all."]
 
 
 @pytest.mark.parametrize(
@@ -174,58 +166,40 @@ def test_every_measurement_is_a_change_of_its_own(change: str, after: str) -> No
     assert next_change_name(change) == after
 
 
-def test_what_was_measured_elsewhere_has_no_command_of_ours() -> None:
-    records = study("banking")
-    loaded = factory.load(item for item in records if item["change"] == "published-banking-rps-all")
-    assert compare_change(loaded)["next_steps"] == ["Measure 5 more rounds of each state, 6 in all."]
-
-
 class TestExperiment:
+    PLAY = "ansible-playbook -i inv zpower.sap_tuning."
+
     def steps(self, done: Any = None, effect: float = -0.2, noise: float = 0.005, **session: Any) -> list[str]:
         plan = make_plan()
         plan["sessions"][0].update(session)
         records = make_records(plan, {"every-4": effect}, done, noise=noise)
         loaded = replace(factory.load(records, make_tunings(plan, done)), experiment=plan)
-        repeat = "ansible-playbook -i inv zpower.sap_tuning.experiment"
-        found: list[str] = compare_change(loaded, options=Options(repeat=repeat))["next_steps"]
+        options = Options(repeat=f"{self.PLAY}experiment")
+        found: list[str] = compare_change(loaded, options=options)["next_steps"]
         return found
 
-    def test_a_kept_winner_is_written_down_and_watched(self) -> None:
+    def test_a_kept_winner_is_written_down_and_watched_and_another_can_be_set(self) -> None:
         (step,) = self.steps(kept="every-4")
         assert step.startswith("Write the settings of every-4 into the inventory")
-        assert commands([step]) == ["ansible-playbook -i inv zpower.sap_tuning.verify"]
+        assert commands([step]) == [f"{self.PLAY}verify"]
+        (found,) = commands(self.steps())
+        assert found == self.PLAY + """site -e '{"rps_every": 4, "rps_state": "present"}'"""
 
-    def test_undecided_levels_can_be_decided_by_more_rounds(self) -> None:
+    def test_undecided_levels_can_be_decided_by_more_rounds_or_at_a_quieter_time(self) -> None:
         (step,) = self.steps(effect=0.0, noise=0.03)
         assert step.startswith("Go on with the experiment, if possible at a quieter time: ")
         (found,) = commands([step])
         name, _is, rounds = shlex.split(found)[-1].partition("=")
         assert (name, 8 < int(rounds) <= 50) == ("experiment_max_rounds", True)
-
-    def test_with_too_much_noise_the_one_step_is_a_quieter_time(self) -> None:
         (step,) = self.steps(effect=0.0, noise=0.12)
         assert step.startswith("Measure again at a quieter time: `")
-        assert commands([step]) == [
-            "ansible-playbook -i inv zpower.sap_tuning.experiment -e zpower_change=rps-2026-11-2"
-        ]
+        assert commands([step]) == [f"{self.PLAY}experiment -e zpower_change=rps-2026-11-2"]
 
-    def test_a_winner_that_was_not_kept_can_be_set(self) -> None:
-        (found,) = commands(self.steps())
-        assert shlex.split(found) == [
-            "ansible-playbook",
-            "-i",
-            "inv",
-            "zpower.sap_tuning.site",
-            "-e",
-            '{"rps_every": 4, "rps_state": "present"}',
-        ]
-
-    @pytest.mark.parametrize("session", [{"failures": {"app2": "rollback failed"}}, {"ended": None}])
-    def test_without_a_winner_hosts_are_as_found_only_where_the_session_ended_well(self, session: Any) -> None:
+    def test_without_a_winner_hosts_are_as_found_only_where_the_session_ended_well(self) -> None:
         assert self.steps(effect=0.0) == ["Nothing to do: the hosts are in the state in which they were found."]
-        (found,) = commands(self.steps(effect=0.0, **session))
-        assert found == "ansible-playbook -i inv zpower.sap_tuning.rollback -e zpower_checkpoint=rps-2026-11"
-
-    def test_an_experiment_that_ended_early_goes_on(self) -> None:
+        for session in ({"failures": {"app2": "rollback failed"}}, {"ended": None}):
+            (found,) = commands(self.steps(effect=0.0, **session))
+            assert found == f"{self.PLAY}rollback -e zpower_checkpoint=rps-2026-11"
+        # one that ended early goes on
         (found,) = commands(self.steps(done=all_steps(make_plan())[:9]))
-        assert found == "ansible-playbook -i inv zpower.sap_tuning.experiment -e zpower_change=rps-2026-11"
+        assert found == f"{self.PLAY}experiment -e zpower_change=rps-2026-11"

@@ -27,18 +27,21 @@ def lines_of(records):
     ]
 
 
-def test_a_host_is_judged_by_the_mean_over_its_workloads():
+def test_hosts_and_the_site_are_judged_by_the_mean_over_the_workloads():
     (first, _second) = lines_of(factory.make_change(BETTER))
     found = pooled.of_host(first, MATERIAL)
     assert (found.word, found.rounds, found.unit) == ("IMPROVED", 6, "rounds")
     assert found.effect.ratio == pytest.approx(1 / 0.9, rel=0.03)
     assert found.effect.low > 1.0
-
-
-def test_nothing_changed_is_unchanged_with_many_comparisons():
     lines = lines_of(factory.make_change(SAME))
     assert {pooled.of_host(item, MATERIAL).word for item in lines} == {"UNCHANGED"}
     assert pooled.of_site(lines, MATERIAL).word == "UNCHANGED"
+    # more than six hosts in one order have to agree with the rounds
+    plan = replace(BETTER, hosts=tuple(f"app{number}" for number in range(1, 9)), sizes=(1000,))
+    assert pooled.of_site(lines_of(factory.make_change(plan)), MATERIAL).word == "IMPROVED"
+    assert pooled.of_site([], MATERIAL).word == "NO DATA"
+    (first, _second) = lines_of([record for record in factory.make_change(BETTER) if record["phase"] == "before"])
+    assert pooled.of_host(first, MATERIAL).word == "NO DATA"
 
 
 def test_a_round_that_lacks_a_workload_does_not_count():
@@ -54,32 +57,10 @@ def test_a_round_that_lacks_a_workload_does_not_count():
 
 
 def test_hosts_that_share_an_order_are_one_group_even_if_a_round_is_lost():
-    records = [record for record in factory.make_change(BETTER) if (record["host"], record["round"]) != ("app2", 2)]
-    lines = lines_of(records)
-    assert [len(group) for group in pooled._groups(lines)] == [2]
-    assert pooled.of_site(lines, MATERIAL).unit == "rounds"
-
-
-def test_more_hosts_than_six_in_one_order_have_to_agree_with_the_rounds():
-    plan = replace(BETTER, hosts=tuple(f"app{number}" for number in range(1, 9)), sizes=(1000,))
-    assert pooled.of_site(lines_of(factory.make_change(plan)), MATERIAL).word == "IMPROVED"
-
-
-def restarted(records, starts):
-    """Records whose states were started ``starts`` times each, at other times."""
-    records = list(records)
-    for record in records:
-        for side in ("client", "server"):
-            record["fingerprint"][side]["boot_id"] = f"{record['phase']}-{record['round'] % starts}"
-    return records
-
-
-@pytest.mark.parametrize(("starts", "word", "unit"), [(1, "INCONCLUSIVE", "starts"), (5, "IMPROVED", "starts")])
-def test_a_state_that_was_reached_by_a_restart_counts_its_starts(starts, word, unit):
-    plan = replace(BETTER, rounds=10)
-    (first, _second) = lines_of(restarted(factory.make_change(plan), starts))
-    found = pooled.of_host(first, MATERIAL)
-    assert (found.word, found.unit, found.rounds) == (word, unit, starts)
+    plan = replace(BETTER, hosts=tuple(f"app{number}" for number in range(1, 7)), sizes=(1000,))
+    records = [record for record in factory.make_change(plan) if (record["host"], record["round"]) != ("app2", 2)]
+    found = pooled.of_site(lines_of(records), MATERIAL)
+    assert (found.unit, found.rounds) == ("rounds", 6)
 
 
 def test_a_drift_is_taken_out_of_states_that_alternate_and_not_of_blocks():
@@ -94,7 +75,8 @@ def test_a_drift_is_taken_out_of_states_that_alternate_and_not_of_blocks():
 @pytest.mark.parametrize(("seed", "mixed"), [("x", True), ("", False)])
 def test_a_drawn_order_is_not_taken_for_blocks(seed, mixed):
     """Of 462 random orders of 6 and 6 rounds, 6 look like blocks; the recorded seed tells that this was one."""
-    records = list(factory.make_change(replace(BETTER, hosts=("app1",), sizes=(1000,))))
+    plan = replace(BETTER, hosts=("app1",), sizes=(1000,))
+    records = list(factory.make_change(plan))
     began = sorted(record["started"] for record in records)
     states = ["before"] * 3 + ["after"] * 6 + ["before"] * 3
     for state in ("before", "after"):
@@ -104,20 +86,11 @@ def test_a_drawn_order_is_not_taken_for_blocks(seed, mixed):
             record["protocol"]["seed"] = seed
     (line,) = lines_of(records)
     assert [state for state, _number in line.slots] == states and line.alternates is mixed
-
-
-def test_blocks_are_blocks_although_a_seed_was_recorded():
-    records = list(factory.make_change(replace(BETTER, design="blocks", hosts=("app1",), sizes=(1000,))))
-    for record in records:
-        record["protocol"].update(seed="x", design="alternate")
-    (line,) = lines_of(records)
+    blocks = list(factory.make_change(replace(plan, design="blocks")))
+    for record in blocks:
+        record["protocol"].update(seed=seed, design="alternate")
+    (line,) = lines_of(blocks)
     assert line.alternates is False
-
-
-def test_nothing_to_pool_is_no_data():
-    assert pooled.of_site([], MATERIAL).word == "NO DATA"
-    (first, _second) = lines_of([record for record in factory.make_change(BETTER) if record["phase"] == "before"])
-    assert pooled.of_host(first, MATERIAL).word == "NO DATA"
 
 
 def host(name, values, starts=True, order=None):
@@ -152,20 +125,25 @@ def test_hosts_that_did_not_restart_count_beside_those_that_did():
     assert (alone.confidence, both.confidence) == (pytest.approx(0.97), pytest.approx(0.985))
 
 
-def test_from_ten_hosts_of_their_own_order_one_start_of_each_is_enough():
-    def site(count, own=True):
-        orders = [["before"] * place + ["after"] * 6 + ["before"] * (6 - place) for place in range(6)]
-        orders += [["after"] * place + ["before"] * 6 + ["after"] * (6 - place) for place in range(6)]
-        lines = [
-            host(f"app{n}", around(50 + n, 1.15 + 0.001 * n, 6), True, orders[n] if own else None) for n in range(count)
-        ]
-        return pooled.of_site(
-            [item._replace(starts=tuple(side[:1] for side in item.starts)) for item in lines], MATERIAL
-        )
-
-    assert (site(10).word, site(10).unit) == ("IMPROVED", "hosts")
-    assert (site(9).word, site(9).unit) == ("INCONCLUSIVE", "starts")
-    assert (site(10, own=False).word, site(10, own=False).unit) == ("INCONCLUSIVE", "starts")
+@pytest.mark.parametrize(
+    ("hosts", "starts", "own", "word", "unit"),
+    [
+        (10, 1, True, "IMPROVED", "hosts"),
+        (9, 1, True, "INCONCLUSIVE", "starts"),
+        (10, 1, False, "INCONCLUSIVE", "starts"),
+        (9, 5, True, "IMPROVED", "hosts"),
+        (9, 4, True, "INCONCLUSIVE", "starts"),
+    ],
+)
+def test_from_ten_hosts_of_their_own_order_one_start_of_each_is_enough(hosts, starts, own, word, unit):
+    orders = [["before"] * place + ["after"] * 6 + ["before"] * (6 - place) for place in range(6)]
+    orders += [["after"] * place + ["before"] * 6 + ["after"] * (6 - place) for place in range(6)]
+    lines = []
+    for n in range(hosts):
+        line = host(f"app{n}", around(50 + n, 1.15 + 0.001 * n, 6), True, orders[n] if own else None)
+        lines.append(line._replace(starts=tuple(side[:starts] for side in line.starts)))
+    found = pooled.of_site(lines, MATERIAL)
+    assert (found.word, found.unit) == (word, unit)
 
 
 def test_a_workload_whose_figures_are_all_equal_hides_nothing_of_the_others():

@@ -67,11 +67,12 @@ def test_less_than_half_as_long_again_is_no_guard(after):
     assert row_of(told(EIGHT, **after))["guards"] == []
 
 
-def test_round_trips_that_are_longer_in_few_rounds_may_be_chance():
+def test_round_trips_that_are_longer_in_few_rounds_may_be_chance_and_a_host_is_told_once():
     records = told(EIGHT)
     late = [record for record in records if record["round"] > 4]
     spoil(late, lambda record: trips(record, longer=DOUBLE), "after")
     assert row_of(records)["guards"] == []
+    assert row_of(spoil(told(EIGHT, longer=DOUBLE, late=5), longest, "after"))["guards"] == [f"{TWICE}."]
 
 
 def test_rare_stalls_are_counted_by_what_was_usual_before():
@@ -96,13 +97,8 @@ def longest(record, times=2.5):
 
 def test_a_stall_that_was_there_and_got_longer_shows_in_the_longest_round_trip():
     records = spoil(told(EIGHT, late=5), lambda record: trips(record, late=5))
-    assert row_of(spoil(records, longest, "after"))["guards"] == [
-        "the longest round trip of a run takes 2.3 times as long."
-    ]
-
-
-def test_a_host_is_told_once():
-    assert row_of(spoil(told(EIGHT, longer=DOUBLE, late=5), longest, "after"))["guards"] == [f"{TWICE}."]
+    (guard,) = row_of(spoil(records, longest, "after"))["guards"]
+    assert "longest round trip" in guard and "2.3 times" in guard
 
 
 def test_workloads_of_tools_that_tell_no_round_trips_keep_their_longest_one():
@@ -137,10 +133,3 @@ def test_a_session_that_has_one_state_says_nothing():
         record["protocol"] = record["protocol"] | {"session": 2}
         record["started"] = record["started"].replace("2026-11-20", "2026-11-21")
     assert row_of([*records, *more])["guards"] == []
-
-
-@pytest.mark.parametrize("text", ["7:0 8:0", "9999:0,0,999999999999 5:1 5:2 0:0"])
-def test_hostile_round_trips_are_counted_as_they_are(text):
-    records = told(EIGHT)
-    spoil(records, lambda record: record.update(histogram_us=text), "after")
-    assert len(row_of(records)["guards"]) <= 1

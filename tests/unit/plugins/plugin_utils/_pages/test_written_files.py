@@ -30,6 +30,7 @@ def write_report(folder: Path) -> None:
     write_formats({"md": lambda: iter(["text\n"])}, (), (folder / "report", "report"), ["md"], check=False)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("write", [write_record, write_report])
 def test_a_worker_that_outlives_its_main_process_writes_nothing(tmp_path: Path, write: Callable[[Path], None]) -> None:
     (tmp_path / "results").mkdir()

@@ -13,7 +13,7 @@ from comparing import BETTER, SAME, main, records_of, report_of, spoil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-SETTINGS = settings(max_examples=200)
+SETTINGS = settings(max_examples=100)
 NOT_ALONE = "the change alone does not explain a difference in CPU cost."
 
 
@@ -43,10 +43,12 @@ def cheaper(factor):
 
 
 def test_nothing_is_said_where_nothing_moved():
-    found = main(report_of(records_of(SAME)))
+    report = report_of(records_of(SAME))
+    found = main(report)
     assert found["verdict"] == "UNCHANGED"
     assert not [flag for flag in found["flags"] if "CPU" in flag] and found["guards"] == []
     assert [entry["flag"] for entry in found["secondary"]] == [None, None]
+    assert "of a shared AIX partition, that of its virtual processors" in " ".join(report["method"])
 
 
 def test_a_lower_cost_is_credited_where_the_machine_was_alone():
@@ -93,10 +95,9 @@ def test_a_neighbour_that_only_came_for_the_runs_is_seen_beside_the_tools_proces
 
     records = spoil(spoil(records_of(BETTER), own), busier(0.4, idle=False), "before")
     found = main(report_of(records))
-    assert [flag for flag in found["flags"] if NOT_ALONE in flag] == [
-        "processes other than the tool's took 0.0 % of the client's CPUs during the runs before the change and 0.0 %"
-        f" after: {NOT_ALONE}".replace("0.0 %", "40.0 %", 1)
-    ]
+    (flag,) = [flag for flag in found["flags"] if NOT_ALONE in flag]
+    assert flag.startswith("processes other than the tool's took 40.0 % of the client's CPUs")
+    assert "before the change and 0.0 % after" in flag
     assert found["warnings"] and "this may explain an improvement." in found["guards"][-1]
     quiet = main(report_of(spoil(records_of(SAME), own)))
     assert not any(NOT_ALONE in flag for flag in quiet["flags"])
@@ -118,28 +119,22 @@ def test_both_ends_on_one_kernel_are_one_machine():
 
 
 def test_an_improvement_that_costs_more_gets_a_guard():
-    (found,) = report_of(spoil(records_of(BETTER), cheaper(1.2), "after"))["pooled"]
+    records = spoil(records_of(BETTER), cheaper(1.2), "after")
+    (found,) = report_of(records)["pooled"]
     assert (found["verdict"], found["warnings"]) == ("IMPROVED", True)
     assert len(found["guards"]) == 2
     for guard, end in zip(found["guards"], ("client", "server"), strict=True):
         assert guard.startswith(f"one round trip costs more CPU time on the {end}: 1") and guard.endswith(" % worse.")
+    assert report_of(records, material_pct=40.0)["pooled"][0]["guards"] == []
     (less,) = report_of(spoil(records_of(BETTER), cheaper(1.01), "after"))["pooled"]
     assert less["guards"] == [] and not less["warnings"]
-
-
-def test_the_material_change_of_the_cost_can_be_set():
-    records = spoil(records_of(BETTER), cheaper(1.2), "after")
-    (found,) = report_of(records, material_pct=40.0)["pooled"]
-    assert found["guards"] == []
 
 
 def test_the_cost_of_several_hosts_is_tested_once_and_names_a_single_host():
     plan = replace(BETTER, hosts=("app1", "app2", "app3", "app4"))
     site, *_hosts = report_of(spoil([*factory.make_change(plan)], cheaper(1.2), "after"))["pooled"]
-    assert [guard.split(":")[0] for guard in site["guards"]] == [
-        "one round trip costs more CPU time on the client of all hosts together",
-        "one round trip costs more CPU time on the server of all hosts together",
-    ]
+    for guard, end in zip(site["guards"], ("client", "server"), strict=True):
+        assert guard.startswith(f"one round trip costs more CPU time on the {end} of all hosts together:")
     one = spoil([r for r in factory.make_change(plan) if r["host"] == "app3"], cheaper(1.2), "after")
     site, *hosts = report_of([*one, *(r for r in factory.make_change(plan) if r["host"] != "app3")])["pooled"]
     assert site["guards"][0] == "one round trip costs more CPU time on the client of app3."
@@ -160,21 +155,17 @@ def test_figures_of_two_sources_are_not_compared():
         record["cpu_source"] = {"client": "nmon", "server": "procfs"}
 
     found = main(report_of(spoil(spoil(records_of(SAME), of_nmon, "after"), cheaper(0.5), "after")))
-    assert [flag for flag in found["flags"] if "not comparable" in flag] == [
-        "the CPU time of the client comes from the measurement itself before the change and from nmon after: the costs"
-        " are not comparable."
-    ]
+    (flag,) = [flag for flag in found["flags"] if "not comparable" in flag]
+    assert "CPU time of the client" in flag and "before the change and from nmon after" in flag
     report = report_of(spoil(records_of(SAME), of_nmon))
-    assert [(item["name"], item["values"]) for item in report["context"] if item["kind"] == "source"] == [
-        ("CPU time of the client", {"after": ["nmon"], "before": ["nmon"]})
-    ]
+    (source,) = [item for item in report["context"] if item["kind"] == "source"]
+    assert (source["name"], source["values"]) == ("CPU time of the client", {"after": ["nmon"], "before": ["nmon"]})
     client, server = found["secondary"]
     assert (client["ratio"], client["p_holm"], client["flag"]) == (None, None, None)
     assert client["before"] > client["after"] > 0 and "credited" not in server["flag"]
     (dearer,) = report_of(spoil(spoil(records_of(BETTER), of_nmon, "after"), cheaper(2.0), "after"))["pooled"]
-    assert [guard for guard in dearer["guards"] if "more CPU time" in guard] == [
-        "one round trip costs more CPU time on the server: 50.8 % worse."
-    ]
+    (guard,) = [guard for guard in dearer["guards"] if "more CPU time" in guard]
+    assert "on the server: 50.8 % worse" in guard
 
 
 def test_states_that_cannot_be_compared_have_no_difference_of_costs():
@@ -230,8 +221,3 @@ def test_the_kpis_agree_with_each_other(busy, elapsed, cpus, units):
     else:
         assert found.itr_per_h is None
         assert found.itr_reason.endswith("is under 5 %") and "utilization 5" not in found.itr_reason
-
-
-def test_the_report_says_of_what_the_utilization_of_a_shared_partition_is():
-    words = "of a shared AIX partition, that of its virtual processors, not of its entitlement."
-    assert words in " ".join(report_of(records_of(SAME))["method"])

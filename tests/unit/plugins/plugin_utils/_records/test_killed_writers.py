@@ -113,6 +113,7 @@ def fixture_versions(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, set
     return found
 
 
+@pytest.mark.nightly
 def test_a_kill_at_any_moment_tears_nothing(tmp_path: Path, versions: dict[Path, set[bytes]]) -> None:
     last = 1
     while killed(lambda: write_all(tmp_path / "all"), last * 2):

@@ -33,13 +33,10 @@ def test_cost_is_a_ratio_of_sums_net_of_the_background():
     assert found.net
 
 
-def test_without_an_idle_window_the_figures_are_gross_and_say_so():
+def test_without_an_idle_window_the_figures_are_gross_and_itr_needs_five_percent_of_net_utilization():
     found = kpi(cpu_sum([run(0.4)], "client"), None)
     assert found.cpu_us_per_unit == pytest.approx(20.0)
     assert not found.net
-
-
-def test_itr_needs_five_percent_of_net_utilization():
     assert kpi(cpu_sum([run(0.099)], "client"), 0.0).itr_per_h is None
     assert kpi(cpu_sum([run(0.101)], "client"), 0.0).itr_per_h is not None
     assert kpi(cpu_sum([run(0.101)], "client"), 0.01).itr_per_h is None
@@ -81,7 +78,7 @@ def test_without_an_itr_there_is_a_reason(total, idle, reason):
     assert (found.itr_per_h, found.itr_reason) == (None, reason)
 
 
-def test_interrupts_and_the_tools_own_time_are_kept_apart():
+def test_interrupts_steal_and_the_tools_own_time_are_kept_apart():
     known = run(0.4)
     known["cpu"]["client"]["process_s"] = 0.25
     total = cpu_sum([known, known], "client")
@@ -90,16 +87,28 @@ def test_interrupts_and_the_tools_own_time_are_kept_apart():
     other = cpu_sum([known, run(0.4)], "client")
     assert other.process_s is None
     on_aix = run(0.4)
-    on_aix["cpu"]["client"]["softirq_s"] = None
-    assert kpi(cpu_sum([on_aix], "client"), None).softirq_pct is None
+    on_aix["cpu"]["client"].update(user_s=0.1, system_s=0.3, softirq_s=None, steal_s=None)
+    found = cpu_sum([on_aix], "client")
+    assert (found.busy_s, found.steal_s, kpi(found, None).softirq_pct) == (pytest.approx(0.4), None, None)
+    found = kpi(cpu_sum([run(0.4, steal=0.2)], "client"), None)
+    assert found.steal_pct == pytest.approx(10.0)
+    assert found.utilization_pct == pytest.approx(20.0)
 
 
 def test_a_background_larger_than_the_work_is_unknown_and_not_zero():
     found = kpi(cpu_sum([run(0.05)], "client"), 0.1)
-    assert found.cpu_us_per_unit is None
-    assert found.utilization_pct is None
-    assert found.itr_per_h is None
+    assert (found.cpu_us_per_unit, found.utilization_pct, found.itr_per_h) == (None, None, None)
     assert found.etr_per_h == pytest.approx(20000 * 3600)
+
+
+def test_counters_that_went_backwards_and_runs_without_windows_are_unknown():
+    window, stolen = run(0.4), run(0.4)
+    window["cpu"]["client"]["system_s"] = -0.1
+    stolen["cpu"]["client"]["steal_s"] = -0.1
+    assert kpi(cpu_sum([stolen, run(0.4)], "client"), None).steal_pct is None
+    for runs in ([window], [], [{**run(0.4), "cpu": None}], [run(0.4, trips=None)]):
+        assert cpu_sum(runs, "client") is None
+    assert cpu_sum([run(0.4)], "server") is None
 
 
 @pytest.mark.parametrize("name", ["user_s", "system_s", "elapsed_s", "ncpu"])
@@ -112,40 +121,11 @@ def test_incomplete_windows_are_left_out_with_their_work(name):
     assert background(broken["cpu"]["client"]) is None
 
 
-def test_interrupts_that_are_not_counted_apart_are_system_time():
-    on_aix = run(0.4)
-    on_aix["cpu"]["client"].update(user_s=0.1, system_s=0.3, softirq_s=None, steal_s=None)
-    found = cpu_sum([on_aix], "client")
-    assert (found.busy_s, found.steal_s) == (pytest.approx(0.4), None)
-
-
 def test_a_window_longer_than_its_run_has_the_utilization_of_the_run():
     """Two CPUs, 1 CPU second in a run of 1 s; the window took 3 s of an otherwise idle machine."""
     total = CpuSum(1.0, None, 3.0, 6.0, 1.0, 1000.0)
     assert kpi(total, 0.0).utilization_pct == pytest.approx(50)
     assert kpi(total._replace(busy_s=1.3), 0.1).utilization_pct == pytest.approx(50)
-
-
-def test_counters_that_went_backwards_are_unknown():
-    window = run(0.4)
-    window["cpu"]["client"]["system_s"] = -0.1
-    assert cpu_sum([window], "client") is None
-    stolen = run(0.4)
-    stolen["cpu"]["client"]["steal_s"] = -0.1
-    assert kpi(cpu_sum([stolen, run(0.4)], "client"), None).steal_pct is None
-
-
-def test_runs_without_windows_give_nothing():
-    assert cpu_sum([], "client") is None
-    assert cpu_sum([run(0.4)], "server") is None
-    assert cpu_sum([{**run(0.4), "cpu": None}], "client") is None
-    assert cpu_sum([run(0.4, trips=None)], "client") is None
-
-
-def test_steal_is_shown_apart():
-    found = kpi(cpu_sum([run(0.4, steal=0.2)], "client"), None)
-    assert found.steal_pct == pytest.approx(10.0)
-    assert found.utilization_pct == pytest.approx(20.0)
 
 
 def test_sums_of_sums():
@@ -170,9 +150,7 @@ def test_there_is_no_utilization_if_one_window_does_not_tell_its_cpus(other, tur
     assert (found.utilization_pct, found.steal_pct, found.softirq_pct, found.itr_per_h) == (None, None, None, None)
     assert found.itr_reason == "the utilization is not known"
     assert idle_pct([background(one["cpu"]["client"]) for one in runs]) is None
-
-
-def test_cpu_seconds_without_a_cpu_count_are_still_a_cost():
+    # CPU seconds without a CPU count are still a cost
     assert kpi(cpu_sum([run(0.4), without_cpus(0.2)], "client"), None).cpu_us_per_unit == pytest.approx(15.0)
 
 

@@ -35,14 +35,12 @@ class TestCharts:
         low, middle, high = (float(place) for place in diamond.groups())  # type: ignore[union-attr]
         assert low < middle < high  # as wide as the interval
 
-    def test_a_pooled_row_with_an_open_end_has_its_line_and_no_ratio_has_no_diamond(self) -> None:
+    def test_an_interval_without_an_end_is_drawn_to_the_edge(self) -> None:
         row = sample("improved")["pooled"][0]
         open_end = charts.interval_plot("x", [], 5.0, "wide", [{**row, "high": None}])
         assert 'class="pooled improved"' in open_end and f"H{charts.RIGHT}" in open_end
         empty = charts.interval_plot("x", [], 5.0, "wide", [{**row, "ratio": None, "low": None, "high": None}])
         assert 'class="pooled' not in empty
-
-    def test_an_interval_without_an_end_is_drawn_to_the_edge(self) -> None:
         item = {**sample("improved")["comparisons"][0], "low": None, "high": None}
         assert 'class="interval' not in charts.interval_plot("x", [item], 5.0)
         assert f"H{charts.RIGHT}" in charts.interval_plot("x", [{**item, "low": 1.05}], 5.0)

@@ -30,25 +30,23 @@ def stolen(record):
         run["cpu"]["client"]["steal_s"] = 0.2
 
 
-STOLEN = "the hypervisor took 10"
+EACH_VERDICT = pytest.mark.parametrize(
+    ("effect", "word"), [(-0.10, "IMPROVED"), (0.0, "UNCHANGED"), (0.10, "REGRESSED")]
+)
 
 
-def test_guards_turn_improved_into_improved_with_warnings():
-    report = report_of(spoil(records_of(), stolen, "after"))
+@EACH_VERDICT
+def test_a_guard_turns_improved_into_improved_with_warnings_and_changes_no_other_verdict(effect, word):
+    report = report_of(spoil(records_of(replace(BETTER, effect=effect)), stolen, "after"))
     found = main(report)
-    assert (found["verdict"], found["warnings"]) == ("IMPROVED", True)
-    assert any(STOLEN in guard for guard in found["guards"])
-    assert report["pooled"][0]["warnings"] and report["headline"].endswith("; with warnings.")
+    (guard,) = found["guards"]
+    assert "the hypervisor took 10" in guard
+    assert (found["verdict"], found["warnings"]) == (word, word == "IMPROVED")
+    assert report["pooled"][0]["warnings"] is (word == "IMPROVED")
+    assert report["headline"].endswith("; with warnings.") is (word == "IMPROVED")
 
 
-@pytest.mark.parametrize(("effect", "word"), [(0.0, "UNCHANGED"), (0.10, "REGRESSED")])
-def test_guards_never_change_another_verdict(effect, word):
-    found = main(report_of(spoil(records_of(replace(BETTER, effect=effect)), stolen, "after")))
-    assert (found["verdict"], found["warnings"], len(found["guards"])) == (word, False, 1)
-    assert STOLEN in found["guards"][0]
-
-
-@pytest.mark.parametrize(("effect", "word"), [(-0.10, "IMPROVED"), (0.0, "UNCHANGED"), (0.10, "REGRESSED")])
+@EACH_VERDICT
 def test_retransmits_are_a_guard_if_they_are_more_by_more_than_chance(effect, word):
     plan = replace(BETTER, effect=effect)
     (row,) = report_of(spoil(records_of(plan), retransmitting, "after"))["pooled"]
@@ -78,18 +76,26 @@ def test_retransmits_of_one_host_are_not_lost_among_those_of_others():
     ]
 
 
-@pytest.mark.parametrize(("effect", "word"), [(-0.10, "IMPROVED"), (0.0, "UNCHANGED"), (0.10, "REGRESSED")])
+@EACH_VERDICT
 def test_failed_runs_are_a_guard_if_they_are_more_by_more_than_chance(effect, word):
     plan = replace(BETTER, effect=effect)
     report = report_of(spoil(records_of(plan), lambda record: fail(record, 1), "after"))
     (row,) = report["pooled"]
-    told = "a run failed in 6 of 6 rounds after the change and in 0 of 6 before"
-    assert (row["verdict"], row["guards"], row["warnings"]) == (word, [f"errors: {told}."], word == "IMPROVED")
+    told = "a run failed in {} of 6 rounds after the change and in {} of 6 before"
+    assert (row["verdict"], row["guards"], row["warnings"]) == (
+        word,
+        [f"errors: {told.format(6, 0)}."],
+        word == "IMPROVED",
+    )
     assert report["headline"].endswith("; with warnings.") == (word == "IMPROVED")
     few = spoil([r for r in records_of(plan) if r["round"] <= 4], lambda record: fail(record, 1), "after")
     (row,) = report_of([*few, *(r for r in records_of(plan) if r["round"] > 4)])["pooled"]
     assert (row["verdict"], row["guards"], row["warnings"]) == (word, [], False)
-    assert "a run failed in 4 of 6 rounds after the change and in 0 of 6 before; that may be chance." in row["flags"]
+    assert f"{told.format(4, 0)}; that may be chance." in row["flags"]
+    # as many before are not a guard
+    (row,) = report_of(spoil(records_of(plan), lambda record: fail(record, 1)))["pooled"]
+    assert (row["guards"], row["warnings"]) == ([], False)
+    assert f"{told.format(6, 6)}; that may be chance." in row["flags"]
 
 
 def test_failed_runs_of_a_site_are_counted_together_and_by_host():
@@ -103,15 +109,6 @@ def test_failed_runs_of_a_site_are_counted_together_and_by_host():
     site, *hosts = report_of([*one, *(r for r in factory.make_change(plan) if r["host"] != "app3")])["pooled"]
     assert site["guards"][0].endswith("and in 0 of 24 before, beyond chance on app3.")
     assert [bool(host["guards"]) for host in hosts] == [False, False, True, False]
-
-
-def test_as_many_failed_runs_before_are_no_guard():
-    records = spoil(records_of(replace(BETTER, sizes=(1, 500, 1000))), lambda record: fail(record, 1))
-    (row,) = report_of(records)["pooled"]
-    assert (row["guards"], row["warnings"]) == ([], False)
-    assert row["flags"][0] == (
-        "a run failed in 6 of 6 rounds after the change and in 6 of 6 before; that may be chance."
-    )
 
 
 def stalling(plan, rounds, phase="after"):
@@ -149,19 +146,16 @@ def test_stalls_of_an_unequal_number_of_rounds_are_counted_by_state():
     assert told and all("(by chance in 2.6 of 100)" in text for text in told)
 
 
-def test_one_stall_holds_unchanged_back_until_the_declared_rounds_are_measured():
+def test_one_stall_or_as_many_before_change_no_verdict():
     records = stalling(LONG, (3,))
-    for record in records:
-        record["protocol"]["rounds"] = 24
+    (row,) = report_of(records)["pooled"]
+    assert (row["verdict"], row["guards"]) == ("UNCHANGED", [])
+    assert row["flags"][0].startswith("1 round after the change took over twice as long as usual, and none before")
+    # it holds UNCHANGED back until the declared rounds are measured
+    spoil(records, lambda record: record["protocol"].update(rounds=24))
     (row,) = report_of(records)["pooled"]
     assert (row["verdict"], row["cause"], row["more_rounds"]) == ("INCONCLUSIVE", "stalls", 8)
     assert "otherwise, after 16 of 24 rounds, " in row["reason"]
-
-
-def test_one_stall_or_as_many_before_change_no_verdict():
-    (row,) = report_of(stalling(LONG, (3,)))["pooled"]
-    assert (row["verdict"], row["guards"]) == ("UNCHANGED", [])
-    assert row["flags"][0].startswith("1 round after the change took over twice as long as usual, and none before")
     both = [r for r in stalling(LONG, (3, 6)) if r["phase"] == "after"]
     both += [r for r in stalling(LONG, (2, 5), "before") if r["phase"] == "before"]
     (row,) = report_of(both)["pooled"]
@@ -172,9 +166,8 @@ def test_one_stall_or_as_many_before_change_no_verdict():
 def test_unchanged_says_what_few_rounds_cannot_have_seen(rounds, most):
     (row,) = report_of(records_of(replace(SAME, rounds=rounds)))["pooled"]
     assert row["verdict"] == "UNCHANGED"
-    assert row["flags"] == [
-        f"no round stalled in {rounds} rounds per state: up to {most} % of the rounds could stall unseen."
-    ]
+    (flag,) = row["flags"]
+    assert f"in {rounds} rounds per state: up to {most} % " in flag
 
 
 def test_rounds_of_several_hosts_at_one_time_stall_once():
@@ -206,13 +199,13 @@ def test_hosts_without_rounds_after_are_named_first():
     assert (report["verdict"], report["pooled"][0]["cause"]) == ("INCONCLUSIVE", "lost")
 
 
-@pytest.mark.parametrize(("effect", "word"), [(-0.10, "IMPROVED"), (0.0, "UNCHANGED"), (0.10, "REGRESSED")])
+@EACH_VERDICT
 def test_longest_round_trips_are_compared_per_host_and_round_by_round(effect, word):
     plan = replace(BETTER, effect=effect, sizes=(1, 1000))
     (row,) = report_of(spoil(records_of(plan), longer, "after"))["pooled"]
     assert (row["verdict"], row["warnings"]) == (word, word == "IMPROVED")
-    assert len(row["guards"]) == 1
-    assert row["guards"][0].startswith("the longest round trip of a run takes 2.")
+    (guard,) = row["guards"]
+    assert guard.startswith("the longest round trip of a run takes 2.")
     late = [record for record in records_of(plan) if record["round"] > 4]
     (row,) = report_of([*spoil(late, longer, "after"), *(r for r in records_of(plan) if r["round"] <= 4)])["pooled"]
     assert row["guards"] == []
@@ -264,12 +257,12 @@ def stepped(record):
         (stepped, "a clock stepped by 0.5 s"),
     ],
 )
-@pytest.mark.parametrize(("effect", "words"), [(-0.10, {"IMPROVED"}), (0.0, {"UNCHANGED", "INCONCLUSIVE"})])
-def test_flags_are_told_and_improve_nothing(change, sentence, effect, words):
-    found = main(report_of(spoil(records_of(replace(BETTER, effect=effect)), change)))
-    assert any(sentence in flag for flag in found["flags"])
-    assert found["verdict"] in words
-    assert found["warnings"] is False
+def test_flags_are_told_and_improve_nothing(change, sentence):
+    for effect, words in ((-0.10, {"IMPROVED"}), (0.0, {"UNCHANGED", "INCONCLUSIVE"})):
+        found = main(report_of(spoil(records_of(replace(BETTER, effect=effect)), change)))
+        assert any(sentence in flag for flag in found["flags"])
+        assert found["verdict"] in words
+        assert found["warnings"] is False
 
 
 def test_a_trend_is_flagged():
@@ -280,28 +273,19 @@ def test_a_trend_is_flagged():
 # Design
 
 
-def test_blocks_are_weaker_evidence():
-    report = report_of(records_of(replace(BETTER, design="blocks")))
+def test_a_design_is_not_believed_but_verified():
+    def told(design):
+        return lambda record: record["protocol"].update(design=design)
+
+    blocks = records_of(replace(BETTER, design="blocks"))
+    report = report_of(blocks)
     assert main(report)["flags"][0].startswith("weaker evidence: the rounds of the two states did not alternate;")
     assert (report["protocol"]["design"], "weaker" in report["protocol"]["evidence"]) == ("blocks", True)
-
-
-def test_a_design_is_not_believed_but_verified():
-    records = records_of(replace(BETTER, design="blocks"))
-    for record in records:
-        record["protocol"]["design"] = "alternate"
-    report = report_of(records)
+    report = report_of(spoil(blocks, told("alternate")))
     assert report["protocol"]["design"] == "blocks"
     assert "although the protocol says that they did" in main(report)["flags"][0]
-    honest = records_of()
-    for record in honest:
-        record["protocol"]["design"] = "blocks"
-    assert report_of(honest)["protocol"]["design"] == "alternate"
-
-
-def test_without_start_times_the_order_is_unknown():
-    records = spoil(records_of(), lambda record: record.update(started="at ten"))
-    report = report_of(records)
+    assert report_of(spoil(records_of(), told("blocks")))["protocol"]["design"] == "alternate"
+    report = report_of(spoil(records_of(), lambda record: record.update(started="at ten")))
     assert "the order of the rounds is unknown" in main(report)["flags"][0]
     assert report["protocol"]["design"] == "mixed"
 
@@ -326,21 +310,18 @@ def test_cpu_costs_are_tested_and_flag_but_do_not_decide():
     assert found["kpi"]["client"]["after"]["cpu_us_per_unit"] > 30
 
 
-def test_ends_that_share_a_kernel_are_shown_once():
+def test_ends_that_share_a_kernel_are_shown_once_and_without_cpu_windows_there_are_no_costs():
     def share(record):
         for side in ("client", "server"):
             record["fingerprint"][side]["boot_id"] = "one"
 
-    found = main(report_of(spoil(records_of(), share)))
-    assert (found["kpi"]["shared_kernel"], found["kpi"]["server"]) == (True, None)
-    assert [entry["metric"] for entry in found["secondary"]] == ["cpu_us_per_unit"]
-
-
-def test_without_cpu_windows_there_are_no_costs():
     def forget(record):
         for run in record["runs"]:
             run["cpu"] = run["net"] = None
 
+    found = main(report_of(spoil(records_of(), share)))
+    assert (found["kpi"]["shared_kernel"], found["kpi"]["server"]) == (True, None)
+    assert [entry["metric"] for entry in found["secondary"]] == ["cpu_us_per_unit"]
     found = main(report_of(spoil(records_of(), forget)))
     assert (found["verdict"], found["secondary"]) == ("IMPROVED", [])
     assert found["kpi"] == {"shared_kernel": False, "client": None, "server": None}
@@ -363,21 +344,28 @@ def shaken(records):
     return records
 
 
-def renamed(tunings, **changes):
-    """The tunings files of another tuning or subject."""
-    tunings = [*tunings]
+def tuned(**changes):
+    """The tunings files, of another tuning or subject."""
+    tunings = [*factory.change_tunings(SHARED)]
     for item in tunings:
         item["tunings"][0].update(changes)
     return tunings
+
+
+def untouched(_records):
+    pass
 
 
 def without_a_control_round(records):
     records.remove(next(record for record in records if record["workload"]["control"] and record["round"] == 9))
 
 
-def coarse_control(record):
-    for run in record["runs"]:
-        run["metrics"]["av2_us"] = float(round(run["metrics"]["av2_us"]))
+def coarse_control(records):
+    def coarse(record):
+        for run in record["runs"]:
+            run["metrics"]["av2_us"] = float(round(run["metrics"]["av2_us"]))
+
+    spoil(records, coarse, control=True)
 
 
 def test_what_the_control_explains_is_told_and_taken_out():
@@ -393,24 +381,14 @@ def test_what_the_control_explains_is_told_and_taken_out():
 @pytest.mark.parametrize(
     ("plan", "tunings", "spoilt", "options"),
     [
-        (SHARED, [], lambda records: None, {}),
-        (SHARED, renamed(factory.change_tunings(SHARED), name="system_base"), lambda records: None, {}),
-        (
-            SHARED,
-            renamed(factory.change_tunings(SHARED), subject="net.core.rps_sock_flow_entries"),
-            lambda records: None,
-            {},
-        ),
-        (SHARED, [*factory.change_tunings(SHARED)], without_a_control_round, {}),
-        (
-            SHARED,
-            [*factory.change_tunings(SHARED)],
-            lambda records: spoil(records, coarse_control, control=True),
-            {},
-        ),
-        (replace(SHARED, control=False), [*factory.change_tunings(SHARED)], lambda records: None, {}),
-        (SHARED, [*factory.change_tunings(SHARED)], lambda records: None, {"expected_change": ["kernel"]}),
-        (replace(SHARED, design="blocks"), [*factory.change_tunings(SHARED)], lambda records: None, {}),
+        (SHARED, [], untouched, {}),
+        (SHARED, tuned(name="system_base"), untouched, {}),
+        (SHARED, tuned(subject="net.core.rps_sock_flow_entries"), untouched, {}),
+        (SHARED, tuned(), without_a_control_round, {}),
+        (SHARED, tuned(), coarse_control, {}),
+        (replace(SHARED, control=False), tuned(), untouched, {}),
+        (SHARED, tuned(), untouched, {"expected_change": ["kernel"]}),
+        (replace(SHARED, design="blocks"), tuned(), untouched, {}),
     ],
     ids=["manual", "other tuning", "whole system", "lost", "coarse", "no control", "more may differ", "blocks"],
 )
@@ -423,8 +401,7 @@ def test_a_control_that_is_not_whole_or_may_be_reached_explains_nothing(plan, tu
 
 
 def test_several_hosts_are_judged_without_their_controls():
-    records, tunings = shaken([*factory.make_change(SHARED)]), factory.change_tunings(SHARED)
-    rows = report_of(records, tunings)["pooled"]
+    rows = report_of(shaken([*factory.make_change(SHARED)]), tuned())["pooled"]
     assert len(rows) == 3
     assert not [flag for row in rows for flag in row["flags"] if flag.startswith(EXPLAINED)]
 

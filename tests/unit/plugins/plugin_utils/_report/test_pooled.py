@@ -46,24 +46,18 @@ def test_a_row_names_its_scope(changes: dict[str, Any], title: str, label: str) 
     assert (pooled.title({**ROW, **changes}), pooled.label({**ROW, **changes})) == (title, label)
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
+def test_a_row_says_what_it_is_made_of_and_how_sure_it_is() -> None:
+    for changes, words in (
         ({}, "7 workloads, 8 rounds per state"),
         ({"hosts": 3, "unit": "hosts"}, "7 workloads, 3 hosts, 8 rounds per state"),
         ({"workloads": 1, "unit": "starts", "rounds": 1}, "1 workload, 1 start per state"),
-    ],
-)
-def test_a_row_says_what_it_is_made_of(changes: dict[str, Any], words: str) -> None:
-    assert pooled.extent({**ROW, **changes}) == words
-
-
-@pytest.mark.parametrize(
-    ("level", "words"),
-    [(99.78, "99.8 % interval"), (95.0, "95 % interval"), (99.96, "99.96 % interval"), (None, "interval")],
-)
-def test_the_level_is_never_rounded_to_certainty(level: float | None, words: str) -> None:
-    assert pooled.level({**ROW, "confidence_pct": level}) == words
+    ):
+        assert pooled.extent({**ROW, **changes}) == words
+    # never rounded to certainty
+    levels = {99.78: "99.8 % interval", 95.0: "95 % interval", 99.96: "99.96 % interval", None: "interval"}
+    assert {level: pooled.level({**ROW, "confidence_pct": level}) for level in levels} == levels
+    figures = {1.105: "10.5 % better", 0.905: "9.5 % worse", 1.0004: "no different", None: text.DASH}
+    assert {ratio: text.better_by(ratio) for ratio in figures} == figures
 
 
 def test_deviations_are_one_sentence() -> None:
@@ -78,14 +72,6 @@ def test_deviations_are_one_sentence() -> None:
         "2 parts differ from the others: app1 \u2192 app2, 1000B (10.0 % better), app3 (10.0 % worse)."
     )
     assert pooled.deviations({**ROW, "deviations": [other] * 12}).endswith(" and 4 more.")
-
-
-@pytest.mark.parametrize(
-    ("ratio", "words"),
-    [(1.105, "10.5 % better"), (0.905, "9.5 % worse"), (1.0004, "no different"), (None, text.DASH)],
-)
-def test_a_figure_has_one_direction(ratio: float | None, words: str) -> None:
-    assert text.better_by(ratio) == words
 
 
 def test_the_rounds_to_add_are_said_once_in_the_next_steps() -> None:

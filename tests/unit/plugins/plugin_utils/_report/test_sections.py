@@ -28,10 +28,7 @@ class TestDecision:
         [
             ("improved", "Keep the change."),
             ("regressed", "Do not keep the change as it is."),
-            (
-                "unchanged",
-                "The change makes no material difference here.",
-            ),
+            ("unchanged", "The change makes no material difference here."),
             ("incomparable", "Do not decide yet: the two states cannot be compared."),
         ],
     )
@@ -60,36 +57,41 @@ class TestDecision:
         assert view.decision(report) == "Do not decide yet: 3 of 6 comparisons have no result."
         assert "3 of 6 comparisons have no result" in render(report, "md")
 
-    def test_the_row_that_decides_has_to_agree(self) -> None:
+    def test_nothing_but_a_plain_improvement_is_a_plain_yes(self) -> None:
+        assert view.decision({**sample("improved"), "verdict": "SPLENDID"}).startswith("Do not decide yet")
         report = sample("improved")
         report["pooled"][0]["verdict"] = "INCONCLUSIVE"
-        assert view.decision(report).startswith("Do not decide yet")
-
-    def test_weaker_evidence_is_no_plain_yes(self) -> None:
+        assert view.decision(report).startswith("Do not decide yet"), "the row that decides has to agree"
         report = sample("improved")
         report["protocol"]["design"] = "blocks"
         assert view.decision(report).endswith("the start times do not show that the states alternated.")
-
-    def test_better_with_side_effects_is_no_plain_yes(self) -> None:
         report = sample("improved")
         report["pooled"][0]["warnings"] = True
         assert view.decision(report).startswith("Better, but with side effects")
-
-    def test_an_unknown_verdict_is_never_a_yes(self) -> None:
-        assert view.decision({**sample("improved"), "verdict": "SPLENDID"}).startswith("Do not decide yet")
-
-    def test_an_experiment_decides_by_itself(self) -> None:
-        assert view.decision(sample("experiment")) == ""
+        assert view.decision(sample("experiment")) == "", "it decides by itself"
 
 
 class TestExperiment:
     def test_winner_progress_and_levels(self) -> None:
-        words = section(sample("experiment"), "experiment")
-        assert "every-4 , kept on the hosts" in words
-        assert "32 of 32 steps" in words
-        assert "8 rounds of each of 4 levels in random order, seed" in words
-        assert "rps_every = 4 rps_state = present" in words
-        assert "\u25bc REGRESSED 2 regressed" in words
+        report = sample("experiment")
+        words = section(report, "experiment")
+        for told in (
+            "every-4 , kept on the hosts",
+            "32 of 32 steps",
+            "8 rounds of each of 4 levels in random order, seed",
+            "rps_every = 4 rps_state = present",
+            "\u25bc REGRESSED 2 regressed",
+            "because 3 levels are compared at once",
+        ):
+            assert told in words
+        for row in report["pooled"]:
+            row["confidence_pct"] = 99.93
+        assert section(report, "experiment").count("99.93 % interval") == 3
+        report["experiment"]["levels"] = report["experiment"]["levels"][:2]
+        assert "at once" not in section(report, "experiment")
+        # a report of before and after has no such section
+        assert section(sample("improved"), "experiment") == ""
+        assert "The experiment" not in render(sample("improved"), "md")
 
     def test_one_that_ended_early_says_how_far_it_came_and_why(self) -> None:
         report = sample("unfinished")
@@ -102,18 +104,6 @@ class TestExperiment:
         assert "- **Ended early:** app2: the host could not be reached\n" in told
         assert "Ended early" not in render(sample("experiment"), "md")
 
-    def test_each_interval_has_its_level(self) -> None:
-        report = sample("experiment")
-        for row in report["pooled"]:
-            row["confidence_pct"] = 99.93
-        assert section(report, "experiment").count("99.93 % interval") == 3
-
-    def test_one_level_beside_the_baseline_has_no_wider_interval(self) -> None:
-        report = sample("experiment")
-        assert "because 3 levels are compared at once" in section(report, "experiment")
-        report["experiment"]["levels"] = report["experiment"]["levels"][:2]
-        assert "at once" not in section(report, "experiment")
-
     def test_each_level_has_its_own_runs(self) -> None:
         report = sample("experiment")
         page = render(report, "html")
@@ -122,10 +112,6 @@ class TestExperiment:
         drawn = [chart for chart in charts if "control" not in chart]
         assert len(drawn) == len(judged) == 6
         assert all("96 runs in 16 rounds" in chart for chart in drawn)  # the baseline and one level, no other
-
-    def test_a_before_after_report_has_no_such_section(self) -> None:
-        assert section(sample("improved"), "experiment") == ""
-        assert "The experiment" not in render(sample("improved"), "md")
 
     def test_a_level_has_the_verdict_of_its_pooled_row(self) -> None:
         report = sample("experiment")
@@ -137,12 +123,8 @@ class TestExperiment:
         assert text.verdict_word(levels["every-4"]) == "IMPROVED"
         (unknown,) = view.levels_of({"experiment": {"levels": [{"name": "x"}]}, "pooled": report["pooled"]})
         assert text.verdict_word(unknown) == "NO DATA"
-
-    def test_its_warnings_are_those_of_the_winner(self) -> None:
-        report = sample("experiment")
-        assert report["pooled"][0]["contrast"] != report["experiment"]["winner"]
-        report["pooled"][0].update(verdict="IMPROVED", warnings=True)
-        assert text.verdict_word(report) == "IMPROVED"
+        # the warnings of the experiment are those of the winner
+        assert report["experiment"]["winner"] == "every-4" and text.verdict_word(report) == "IMPROVED"
         next(row for row in report["pooled"] if row["contrast"] == "every-4")["warnings"] = True
         assert text.verdict_word(report) == "IMPROVED, WITH WARNINGS"
 
@@ -178,11 +160,9 @@ class TestContext:
 
     def test_what_one_state_alone_knows_is_not_the_same(self) -> None:
         report = sample("improved")
+        assert section(report, "context") == ""
         report["context"] = [{"kind": "context", "name": "jobs", "values": {"after": ["32"]}}]
         assert "jobs after: 32 \u2260 known only for after" in section(report, "context")
-
-    def test_without_any_there_is_no_section(self) -> None:
-        assert section(sample("improved"), "context") == ""
 
 
 class TestCost:
@@ -192,9 +172,6 @@ class TestCost:
         drawn = cpu_chart("x", rows)
         marks = {name: path.count("M") for path, name in re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn)}
         assert marks == {"change": len(rows) - 1, "before": len(rows) - 1, "after": len(rows) - 1}
-
-    def test_without_figures_there_is_no_chart(self) -> None:
-        assert cpu_chart("x", []) == ""
 
     def test_the_text_for_a_ticket_has_the_figures_of_the_page(self) -> None:
         report = sample("regressed")
@@ -206,17 +183,16 @@ class TestCost:
         for cell in [cell.strip() for row in rows for cell in row.strip("|").split(" | ")]:
             assert cell in words
 
-    def test_the_reason_why_there_is_no_itr_is_said(self) -> None:
+    def test_the_reason_why_there_is_no_itr_and_the_name_of_the_unit_are_said(self) -> None:
         report = sample("improved")
         kpi = report["comparisons"][0]["kpi"]["client"]["before"]
         kpi.update(itr_per_h=None, itr_reason="utilization 2.1 % is under 5 %")
-        assert "No ITR: utilization 2.1 % is under 5 %." in section(report, "cpu")
-
-    def test_units_of_work_have_their_name(self) -> None:
-        report = sample("improved")
         for item in report["comparisons"]:
             item["unit_of_work"] = "lock"
-        assert "CPU time per unit of work (lock)" in section(report, "cpu")
+        words = section(report, "cpu")
+        assert "No ITR: utilization 2.1 % is under 5 %." in words
+        assert "CPU time per unit of work (lock)" in words
+        assert cpu_chart("x", []) == "", "there is no chart without figures"
 
 
 class TestCommands:

@@ -71,43 +71,32 @@ def test_nothing_to_complain_about():
     assert found["sentences"] == []
     assert [item["host"] for item in found["comparisons"]] == ["app1", "app2"]
     first = found["comparisons"][0]
-    assert (first["peer"], first["workload"], first["metric"], first["unit"]) == (
-        "app2",
-        "pingpong-1000B",
-        "av2_us",
-        "µs",
-    )
-    assert first["verdict"] == "UNCHANGED"
+    about_it = [first[name] for name in ("peer", "workload", "metric", "unit", "verdict")]
+    assert about_it == ["app2", "pingpong-1000B", "av2_us", "µs", "UNCHANGED"]
     assert abs(first["effect_pct"]) < 5.0
     assert abs(first["cpu_client_pct"]) < 5.0
     assert (first["failed_before"], first["failed_after"]) == (0, 0)
     assert (first["retransmits_before"], first["retransmits_after"]) == (0.0, 0.0)
     assert json.loads(json.dumps(found["comparisons"])) == found["comparisons"]
-
-
-def test_an_improvement_is_good():
-    found = judged(change(effect=-0.10))
-    assert found["sentences"] == []
-    assert {item["verdict"] for item in found["comparisons"]} == {"IMPROVED"}
+    better = judged(change(effect=-0.10))
+    assert better["sentences"] == []
+    assert {item["verdict"] for item in better["comparisons"]} == {"IMPROVED"}
+    # a host that was as wanted before the rollout is NOT COMPARABLE in the report, and not a reason to stop
+    same = [factory.make_tunings(host, "before", 1, plan=SAME) for host in HOSTS]
+    assert judged(change(), [*same, *({**item, "phase": "after"} for item in same)])["sentences"] == []
 
 
 def test_a_regression_stops_with_its_figures():
+    limit = "more than the material limit of 5 %."
     found = judged(change(effect=0.15))
     (row,) = about(found, "The workload of 2 hosts: ")
-    assert "worse (" in row
-    assert row.endswith("more than the material limit of 5 %.")
+    assert "worse (" in row and row.endswith(limit)
     (single,) = about(found, WHERE)
-    assert single.startswith(f"{WHERE}: av2_us 5")
-    assert " µs before, " in single
-    assert "worse (99.8 % interval -" in single
-    assert single.endswith("more than the material limit of 5 %.")
+    assert single.startswith(f"{WHERE}: av2_us 5") and single.endswith(limit)
+    assert " µs before, " in single and "worse (99.8 % interval -" in single
     assert {item["verdict"] for item in found["comparisons"]} == {"REGRESSED"}
     assert all(item["effect_pct"] < -10.0 for item in found["comparisons"])
-
-
-@pytest.mark.parametrize(("material_pct", "stops"), [(5.0, True), (20.0, False)])
-def test_the_material_limit_is_the_bound(material_pct, stops):
-    assert bool(judged(change(effect=0.12), material_pct=material_pct)["sentences"]) is stops
+    assert judged(change(effect=0.15), material_pct=25.0)["sentences"] == []
 
 
 def test_one_host_of_many_that_suffers_stops_the_batch():
@@ -146,18 +135,17 @@ def test_of_many_comparisons_one_may_be_regressed_by_chance(workloads, stops):
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "stops"), [(0, 0, False), (1, 1, False), (2, 1, False), (0, 1, True), (1, 2, True)]
+    ("before", "after", "control", "stops"),
+    [(1, 1, False, False), (2, 1, True, False), (0, 1, True, True), (1, 2, False, True)],
 )
-@pytest.mark.parametrize("control", [False, True])
-def test_failed_runs(before, after, stops, control):
+def test_failed_runs(before, after, control, stops):
     records = change()
     for phase, count in (("before", before), ("after", after)):
         fail(only(records, phase=phase, control=control)[0], count)
     found = judged(records)
-    assert bool(found["sentences"]) is stops
-    if stops:
-        (sentence,) = found["sentences"]
-        assert f"{after} of 30 runs failed after the change, {before} of 30 before; the bound is the number" in sentence
+    assert len(found["sentences"]) == stops
+    for sentence in found["sentences"]:
+        assert f"{after} of 30 runs failed after the change, {before} of 30 before" in sentence
         assert sentence.endswith("the first error: connection refused by 10.0.0.2:3298.")
     if not control:
         assert (found["comparisons"][0]["failed_before"], found["comparisons"][0]["failed_after"]) == (before, after)
@@ -171,28 +159,11 @@ def test_retransmits(before, after, stops):
     retransmit(before)(only(records, phase="before")[0])
     retransmit(after)(only(records, phase="after")[0])
     found = judged(records)
-    assert bool(found["sentences"]) is stops
-    if stops:
-        assert found["sentences"] == [
-            f"{WHERE}: TCP retransmits rose from {before} in 30 runs to {after} in 30; the bound is 2 times as many"
-            " per run, and 5 more."
-        ]
+    assert len(found["sentences"]) == stops
+    for sentence in found["sentences"]:
+        assert sentence.startswith(f"{WHERE}: TCP retransmits rose from {before} in 30 runs to {after} in 30")
     assert found["comparisons"][0]["retransmits_before"] == before
     assert found["comparisons"][0]["retransmits_after"] == after
-
-
-def test_unknown_retransmits_are_noted():
-    def forget(record):
-        for run in record["runs"]:
-            run["net"] = None
-
-    records = change()
-    spoil(only(records), forget, phase="after")
-    found = judged(records)
-    assert found["sentences"] == []
-    assert f"{WHERE}: TCP retransmits are not judged, because a state does not know them." in found["notes"]
-    assert found["comparisons"][0]["retransmits_before"] == 0.0
-    assert found["comparisons"][0]["retransmits_after"] is None
 
 
 @pytest.mark.parametrize(
@@ -203,15 +174,11 @@ def test_cpu_cost(factor, cpu_pct, stops):
     records = change(cpu_noise=0.001)
     spoil(only(records), costing(factor), phase="after")
     found = judged(records, cpu_pct=cpu_pct)
-    assert bool(found["sentences"]) is stops
-    if stops:
-        assert len(found["sentences"]) == 2
-        sentence = found["sentences"][0]
-        assert sentence.startswith(
-            f"{WHERE}: one round trip costs more CPU time on the client: cpu_us_per_unit_client "
-        )
-        assert " µs before, " in sentence
-        assert sentence.endswith(f" after Holm's correction); the bound is {cpu_pct:g} %.")
+    assert len(found["sentences"]) == 2 * stops
+    for sentence in found["sentences"][:1]:
+        costs = "one round trip costs more CPU time on the client: cpu_us_per_unit_client "
+        assert sentence.startswith(f"{WHERE}: {costs}")
+        assert " µs before, " in sentence and sentence.endswith(f"; the bound is {cpu_pct:g} %.")
     for side in ("client", "server"):
         assert found["comparisons"][0][f"cpu_{side}_pct"] == pytest.approx(100.0 * (factor - 1.0), abs=2.5)
 
@@ -250,45 +217,32 @@ def test_the_cost_of_one_machine_that_is_both_ends():
     assert found["comparisons"][0]["cpu_server_pct"] is None
 
 
-def test_missing_cpu_time_is_noted():
-    def forget(record):
-        for run in record["runs"]:
-            run["cpu"]["server"] = None
-
-    records = change()
-    for record in only(records) + only(records, host="app2"):
-        forget(record)
-    found = judged(records)
-    assert found["sentences"] == []
-    assert (
-        f"{WHERE}, app2 → app1, pingpong-1000B: the CPU cost of the server is not judged, because its CPU time is"
-        " missing." in found["notes"]
-    )
-    assert found["comparisons"][0]["cpu_server_pct"] is None
-
-
-def test_cpu_time_from_different_sources_is_noted():
+@pytest.mark.parametrize(
+    ("field", "value", "note", "figure"),
+    [
+        ("net", None, "TCP retransmits", "retransmits_after"),
+        ("cpu_source", {"client": "nmon", "server": None}, "the CPU cost of the client", "cpu_client_pct"),
+        ("cpu", {"client": None, "server": None}, "the CPU cost of the server", "cpu_server_pct"),
+    ],
+)
+def test_what_cannot_be_judged_is_noted(field, value, note, figure):
     records = change()
     for record in only(records, phase="after"):
-        record["cpu_source"] = {"client": "nmon", "server": None}
+        for item in record["runs"] if field in record["runs"][0] else [record]:
+            item[field] = value
     found = judged(records)
     assert found["sentences"] == []
-    assert (
-        f"{WHERE}: the CPU cost of the client is not judged, because both states need 6 comparable rounds of it."
-        in found["notes"]
-    )
+    assert any(text.startswith(f"{WHERE}: {note}") and "not judged" in text for text in found["notes"])
+    assert found["comparisons"][0][figure] is None
 
 
 def test_another_kernel_stops():
     records = change()
     for record in only(records, phase="after"):
         record["fingerprint"]["client"]["kernel"] = "6.12.0"
-    found = judged(records)
-    (sentence,) = found["sentences"]
-    assert sentence == (
-        f"{WHERE}: the measurement after cannot be compared: the states differ in client.kernel (6.4.0-150600 before,"
-        " 6.12.0 after)."
-    )
+    (sentence,) = judged(records)["sentences"]
+    assert sentence.startswith(f"{WHERE}: the measurement after cannot be compared: ")
+    assert "client.kernel (6.4.0-150600 before, 6.12.0 after)" in sentence
     assert judged(records, expected_change=("kernel",))["sentences"] == []
 
 
@@ -301,68 +255,38 @@ def test_another_peer_stops():
     assert about(found, "app1 → app3, pingpong-1000B: there is no record of the state before: without it")
 
 
-def test_tunings_are_the_question_of_another_gate():
-    """A host that was as wanted before the rollout is NOT COMPARABLE in the report, and no reason to stop."""
-    same = [factory.make_tunings(host, "before", 1, plan=SAME) for host in HOSTS]
-    assert judged(change(), [*same, *({**item, "phase": "after"} for item in same)])["sentences"] == []
-
-
 @pytest.mark.parametrize("control", [False, True])
 def test_a_measurement_that_did_not_come_to_an_end(control):
     records = change()
     lost = only(records, phase="after", control=control)[-1:]
     (sentence,) = judged(without(records, lost))["sentences"]
     assert sentence.startswith("app1 → ")
-    assert sentence.endswith(
-        "5 rounds after the change, 6 before: the measurement did not come to an end, so it proves nothing."
-    )
+    assert "5 rounds after the change, 6 before: the measurement did not come to an end" in sentence
 
 
-def test_only_before():
+def test_without_a_record_or_a_run_after_the_guard_proves_nothing():
+    (sentence,) = judged([])["sentences"]
+    assert sentence.startswith("No measurement of rps-batch-2 can be used")
     found = judged([record for record in change() if record["phase"] == "before"])
-    assert about(found, f"{WHERE}: there is no record of the state after")
-    assert about(found, "app2 → app1, pingpong-1000B: there is no record of the state after")
+    for where in (WHERE, "app2 → app1, pingpong-1000B"):
+        assert about(found, f"{where}: there is no record of the state after")
     assert {item["verdict"] for item in found["comparisons"]} == {"NO DATA"}
     assert found["comparisons"][0]["after"] is None
-
-
-def test_a_host_without_records_after():
     records = change()
     found = judged(without(records, [*only(records, phase="after"), *only(records, phase="after", control=True)]))
     assert len(about(found, "app1 → ")) == len(found["sentences"]) == 2
-
-
-def test_no_successful_run_after():
-    records = change()
     for record in only(records, phase="after"):
         fail(record, 5)
     (sentence,) = judged(records)["sentences"]
-    assert sentence == (
-        f"{WHERE}: no run after the change succeeded; the first error: connection refused by 10.0.0.2:3298: without it"
-        " the guard proves nothing."
-    )
+    assert sentence.startswith(f"{WHERE}: no run after the change succeeded; the first error: connection refused by ")
 
 
-def test_no_records():
-    (sentence,) = judged([])["sentences"]
-    assert sentence.startswith("No measurement of rps-batch-2 can be used, so the guard has nothing to judge:")
-
-
-def test_a_host_without_a_peer_is_noted():
-    found = judged(change(), hosts=[*HOSTS, "app9"])
-    assert found["sentences"] == []
-    assert (
-        found["notes"][0] == "app9: no records, so the guard says nothing about it; with a measure_peer it is measured."
-    )
-
-
-def test_a_host_at_the_other_end_is_measured():
+def test_a_host_without_a_peer_is_noted_and_records_of_other_hosts_do_not_count():
     records = change()
+    found = judged(records, hosts=[*HOSTS, "app9"])
+    assert found["sentences"] == [] and found["notes"][0].startswith("app9: no records, so the guard says nothing")
+    # a host at the other end is measured
     assert judged(only(records) + only(records, control=True))["notes"] == judged(records)["notes"] == []
-
-
-def test_records_of_other_hosts_do_not_count():
-    records = change()
     spoil([record for record in records if record["host"] == "app2"], costing(2.0), phase="after")
     found = judged(records, hosts=["app1"])
     assert found["sentences"] == []
@@ -374,14 +298,10 @@ def test_inconclusive_is_noted_and_does_not_stop():
     found = judged(change(rounds=4))
     assert found["sentences"] == []
     assert {item["verdict"] for item in found["comparisons"]} == {"INCONCLUSIVE"}
-    assert (
-        "The workload of 2 hosts, The workload of app1, The workload of app2: INCONCLUSIVE: only 4 rounds per state;"
-        " at least 6 are needed." in found["notes"]
-    )
-    assert f"{WHERE}, app2 → app1, pingpong-1000B: INCONCLUSIVE by itself; the report says why." in found["notes"]
-
-
-def test_a_control_that_moved_blocks_a_verdict():
+    rows, single = found["notes"][:2]
+    assert rows.startswith("The workload of 2 hosts, The workload of app1, ") and "only 4 rounds per state" in rows
+    assert single.startswith(f"{WHERE}, app2 → app1, pingpong-1000B: INCONCLUSIVE by itself")
+    # so does a control that moved
     found = judged(change(effect=0.15, control_effect=0.15))
     assert found["sentences"] == []
     assert any("the control changed on every host" in note for note in found["notes"])
@@ -413,33 +333,26 @@ def test_records_on_disk(tmp_path):
     assert {**from_disk, "report": ""} == judged(records)
     assert from_disk["sentences"]
     assert guard.judge(str(tmp_path), SAME.change, HOSTS, 5.0, material_pct=50.0)["sentences"] == []
+    with pytest.raises(ValueError, match="change is '../x'"):
+        guard.judge(tmp_path, "../x", HOSTS, 5.0)
 
 
-def test_a_host_whose_records_are_all_broken_stops(tmp_path):
-    """Also if it is the peer of another one, and although a host without records is only noted."""
+def test_records_that_are_broken_or_cannot_be_read_stop(tmp_path, monkeypatch):
+    """Also those of a host that is the peer of another one, and although a host without records is only noted."""
+    found = guard.judge(tmp_path, SAME.change, HOSTS, 5.0)
+    assert len(found["sentences"]) == 1
+    assert any(note.endswith("the folder of the change does not exist.") for note in found["notes"])
     factory.write_change(tmp_path, change())
     for path in (tmp_path / SAME.change / "app1").iterdir():
         path.write_text("{", encoding="utf-8")
     found = guard.judge(tmp_path, SAME.change, HOSTS, 5.0)
-    assert found["sentences"] == ["app1: none of its records can be used: see the notes."]
+    (sentence,) = found["sentences"]
+    assert sentence.startswith("app1: none of its records can be used")
     assert found["notes"][-1] == "And 19 more problems in the report."
 
-
-def test_no_folder(tmp_path):
-    found = guard.judge(tmp_path, SAME.change, HOSTS, 5.0)
-    assert len(found["sentences"]) == 1
-    assert any(note.endswith("the folder of the change does not exist.") for note in found["notes"])
-
-
-def test_a_folder_that_cannot_be_read(tmp_path, monkeypatch):
     def refuse(_results, _change):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(guard, "load_change", refuse)
-    found = guard.judge(tmp_path, SAME.change, HOSTS, 5.0)
-    assert found["sentences"] == [f"The records of {SAME.change} below {tmp_path} cannot be read: Permission denied."]
-
-
-def test_a_change_that_is_no_slug(tmp_path):
-    with pytest.raises(ValueError, match="change is '../x'"):
-        guard.judge(tmp_path, "../x", HOSTS, 5.0)
+    (sentence,) = guard.judge(tmp_path, SAME.change, HOSTS, 5.0)["sentences"]
+    assert f"{SAME.change} below {tmp_path} cannot be read: Permission denied" in sentence

@@ -20,11 +20,9 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import checking, windows
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import plan as plans
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state as states
-from jsonschema import Draft202012Validator
-from places import SCHEMAS
+from documents import places, put, schema_errors, schema_of
 from rollout_plans import APPS, made_plan, numbered
 
-SCHEMA = SCHEMAS / "rollout-1.schema.json"
 AT = "2026-11-28T21:00:00Z"
 NOW = datetime(2026, 11, 28, 20, 0, tzinfo=timezone.utc)
 GUARD = {
@@ -32,23 +30,8 @@ GUARD = {
     "report": "results/smc-2026-batch-2/report.html",
     "sentences": ["app2: REGRESSED"],
     "notes": ["app3 has no peer."],
-    "comparisons": [
-        {
-            "host": "app2",
-            "workload": "rr",
-            "metric": "av2_us",
-            "verdict": "regressed",
-            "effect_pct": -7.5,
-            "after": None,
-        }
-    ],
+    "comparisons": [{"host": "app2", "workload": "rr", "metric": "av2_us", "verdict": "regressed", "effect_pct": -7.5}],
 }
-
-
-def schema_errors(document: dict[str, Any]) -> list[str]:
-    schema = json.loads(SCHEMA.read_text("utf-8"))
-    Draft202012Validator.check_schema(schema)
-    return [f"{list(error.path)}: {error.message}" for error in Draft202012Validator(schema).iter_errors(document)]
 
 
 def run(pid: int = 4711, name: str = "r1") -> dict[str, Any]:
@@ -115,7 +98,7 @@ def test_it_is_what_its_schema_says_and_can_be_read_again(make: Any, tmp_path: P
     path = rollout.save(tmp_path)
     assert path == tmp_path / "rollouts" / "smc-2026" / "rollout.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    assert schema_errors(json.loads(path.read_text("utf-8"))) == []
+    assert schema_errors("rollout", json.loads(path.read_text("utf-8"))) == []
     again = states.read(tmp_path, "smc-2026")
     assert again is not None
     assert again.document == rollout.document
@@ -123,7 +106,7 @@ def test_it_is_what_its_schema_says_and_can_be_read_again(make: Any, tmp_path: P
 
 
 def test_the_schema_knows_the_same_words() -> None:
-    schema = json.loads(SCHEMA.read_text("utf-8"))["properties"]
+    schema = schema_of("rollout")["properties"]
     batch = schema["batches"]["items"]["properties"]
     host = batch["hosts"]["additionalProperties"]["properties"]
     assert schema["schema"]["const"] == checking.SCHEMA
@@ -137,40 +120,39 @@ def test_the_schema_knows_the_same_words() -> None:
 
 class TestHeadline:
     @pytest.mark.parametrize(
-        ("make", "result", "headline"),
+        ("make", "result", "headline", "hosts"),
         [
-            (STATES["new"], "running", "Batch 1 of 4 is next. 0 of 12 hosts are confirmed, 12 unchanged."),
+            (STATES["new"], "running", "Batch 1 of 4 is next.", "0 of 12 hosts are confirmed, 12 unchanged."),
             (
                 stopped,
                 "stopped",
-                "Batch 2 of 4 stopped: app5 drifted during the soak. 1 of 12 hosts is confirmed, 4 taken back,"
-                " 7 unchanged.",
+                "Batch 2 of 4 stopped: app5 drifted during the soak.",
+                "1 of 12 hosts is confirmed, 4 taken back, 7 unchanged.",
             ),
             (
                 interrupted,
                 "running",
-                "Batch 2 of 4 is running: applying. 1 of 12 hosts is confirmed, 1 on probation, 10 unchanged.",
+                "Batch 2 of 4 is running: applying.",
+                "1 of 12 hosts is confirmed, 1 on probation, 10 unchanged.",
             ),
-            (complete, "complete", "All 12 hosts in 4 batches are confirmed."),
+            (complete, "complete", "All 12 hosts in 4 batches are confirmed.", ""),
         ],
     )
-    def test_of_each_state(self, make: Any, result: str, headline: str) -> None:
+    def test_of_each_state(self, make: Any, result: str, headline: str, hosts: str) -> None:
         rollout = make()
         rollout.conclude()
-        assert (rollout.document["result"], rollout.document["headline"]) == (result, headline)
+        assert rollout.document["result"] == result
+        assert rollout.document["headline"] == f"{headline} {hosts}".strip()
 
-    def test_a_run_that_ended_between_two_batches(self) -> None:
+    def test_a_run_that_ended_between_two_batches_or_in_one(self) -> None:
         rollout = fresh()
         batch_done(rollout, 1)
-        rollout.ended(AT, reason="The change window closed 2026-11-28 22:00 UTC; it is 2026-11-28 22:10 UTC now.")
+        rollout.ended(AT, reason="The change window closed.")
         rollout.conclude()
         assert rollout.document["result"] == "stopped"
         assert rollout.document["headline"] == (
-            "Stopped before batch 2 of 4: The change window closed 2026-11-28 22:00 UTC; it is 2026-11-28 22:10 UTC"
-            " now. 1 of 12 hosts is confirmed, 11 unchanged."
+            "Stopped before batch 2 of 4: The change window closed. 1 of 12 hosts is confirmed, 11 unchanged."
         )
-
-    def test_a_run_that_ended_in_a_batch(self) -> None:
         rollout = interrupted()
         rollout.ended(AT)
         rollout.conclude()
@@ -187,24 +169,18 @@ class TestHeadline:
         rollout.conclude()
         assert "]0;owned[U+202E]" in rollout.document["headline"] and rollout.document["headline"].isprintable()
 
-    def test_more_than_one_reason(self) -> None:
+    def test_more_than_one_reason_and_text_of_hosts_is_made_harmless(self) -> None:
         rollout = fresh()
         rollout.begin(1, AT)
-        rollout.host(1, "app1", "lost", "unknown", 0, ["unreachable"])
-        rollout.end(1, False, ["app1 is lost", "the batch has no host left"], at=AT)
-        rollout.conclude()
-        assert rollout.document["headline"] == (
-            "Batch 1 of 4 stopped: app1 is lost (and 1 more reason). 0 of 12 hosts are confirmed, 1 unknown,"
-            " 11 unchanged."
-        )
-
-    def test_text_of_hosts_is_made_harmless(self) -> None:
-        rollout = fresh()
-        rollout.begin(1, AT)
-        rollout.host(1, "app1", "failed", "unknown", 0, ["a\n\x1b[31mb" + "x" * 5000])
+        rollout.host(1, "app1", "lost", "unknown", 0, ["a\n\x1b[31mb" + "x" * 5000])
         reason = rollout.document["batches"][0]["hosts"]["app1"]["reasons"][0]
         assert reason.startswith("a [31mbxxx")
         assert len(reason) == states.LONGEST_TEXT
+        rollout.end(1, False, ["app1 is lost", "the batch has no host left"], at=AT)
+        rollout.conclude()
+        headline = rollout.document["headline"]
+        assert headline.startswith("Batch 1 of 4 stopped: app1 is lost (and 1 more reason).")
+        assert headline.endswith("0 of 12 hosts are confirmed, 1 unknown, 11 unchanged.")
 
 
 class TestResume:
@@ -234,19 +210,21 @@ class TestResume:
         assert hosts["app3"]["values"] == values
         assert hosts["app2"]["values"] == ("unknown" if values == "unknown" else "probation")
         assert rollout.document["batches"][0]["hosts"]["app1"]["values"] == "confirmed"
+        # a batch that ended good is not begun again
+        assert complete().open() == [] and not complete().again(1)
 
-    def test_a_batch_that_ended_good_is_not_begun_again(self) -> None:
-        assert complete().open() == []
-        assert not complete().again(1)
-
-    def test_another_plan_is_refused(self) -> None:
+    def test_another_plan_and_another_version_are_refused_and_another_window_is_not(self) -> None:
         plan = made_plan(soak_s=60, batches=numbered([APPS[:1], APPS[1:]]))
-        with pytest.raises(ValueError) as error:
+        with pytest.raises(ValueError, match=r"had 1 \+ 4 \+ 4 \+ 3; the soak is 1 min, and was 10 min"):
             stopped().refuse(plan)
-        assert str(error.value) == (
-            "Rollout smc-2026 was begun with another plan: the batches have 1 + 11 hosts, and had 1 + 4 + 4 + 3; the"
-            " soak is 1 min, and was 10 min. Start with the former plan, or give this one another rollout_change."
-        )
+        with pytest.raises(ValueError, match=r"another plan: the collection is 1\.0\.0, and was 0\.9\.0\."):
+            stopped().refuse(made_plan(), "1.0.0")
+        window = {"not_before": None, "not_after": "2026-12-01T03:00:00Z", "time_zone": "UTC"}
+        rollout = stopped()
+        rollout.refuse(made_plan(window=window), "0.9.0")
+        rollout.began(run(), window)
+        assert rollout.document["plan"]["window"] == window
+        assert schema_errors("rollout", checking.check({**rollout.document, "result": "running", "headline": ""})) == []
 
     def test_other_limits_of_the_report_are_refused(self) -> None:
         """A plan of 0.9.0 has none, and is continued with any."""
@@ -260,62 +238,18 @@ class TestResume:
         with pytest.raises(ValueError, match="the guard is off, and was on"):
             fresh(guard=old).refuse(made_plan())
 
-    def test_another_version_of_the_collection_is_refused(self) -> None:
-        stopped().refuse(made_plan(), "0.9.0")
-        with pytest.raises(ValueError, match=r"another plan: the collection is 1\.0\.0, and was 0\.9\.0\. Start"):
-            stopped().refuse(made_plan(), "1.0.0")
-
-    def test_another_window_is_not(self) -> None:
-        window = {"not_before": None, "not_after": "2026-12-01T03:00:00Z", "time_zone": "UTC"}
-        rollout = stopped()
-        rollout.refuse(made_plan(window=window))
-        rollout.began(run(), window)
-        assert rollout.document["plan"]["window"] == window
-        assert schema_errors(checking.check({**rollout.document, "result": "running", "headline": ""})) == []
-
 
 def here(host: str, namespace: str = "pid:[1]") -> dict[str, Any]:
     return {"host": host, "pid": 1, "pid_namespace": namespace}
 
 
 class TestRunning:
-    def test_a_living_process_on_this_host(self) -> None:
-        with pytest.raises(ValueError) as error:
-            interrupted().claim(here("controller1"), lambda pid: pid == 4711)
-        assert str(error.value) == (
-            "Rollout smc-2026 is running: its run r1 began at 2026-11-28 21:00:00 UTC on controller1 (process 4711) and"
-            " has not ended; wait for its end, or end that process."
-            " If it is gone, -e rollout_take_over=r1 takes it over"
-        )
-
-    def test_another_host_and_another_container_prove_nothing(self) -> None:
-        for other in (here("controller2"), here("controller1", "pid:[2]")):
-            with pytest.raises(ValueError, match=r"is running: its run r1 began at .* on controller1 "):
-                interrupted().claim(other, lambda pid: False)
-            interrupted().claim(other, lambda pid: True, take_over="r1")
-
-    def test_a_dead_one_and_a_run_that_ended(self) -> None:
-        interrupted().claim(here("controller1"), lambda pid: False)
-        stopped().claim(here("controller2"), lambda pid: True)
-        stopped().claim(here("controller2"), lambda pid: True, take_over="r1")
-        states.new("smc-2026", "0.9.0", made_plan()).claim(here("controller1"), lambda pid: True)
-
-    def test_a_run_without_an_id_only_counts_on_its_own_host(self) -> None:
-        rollout = interrupted()
-        del rollout.document["runs"][0]["id"], rollout.document["runs"][0]["controller"]["pid_namespace"]
-        rollout.claim(here("controller2"), lambda pid: True)
-        rollout.claim(here("controller1"), lambda pid: False)
-        with pytest.raises(ValueError, match=r"is running: its run began at .* or end that process$"):
-            rollout.claim(here("controller1"), lambda pid: True)
-
-    def test_the_controller_is_that_of_the_worker(self) -> None:
+    def test_the_controller_is_that_of_the_worker_and_ids_differ_and_are_no_numbers(self) -> None:
         assert states.controller() == {
             "host": socket.gethostname(),
             "pid": os.getppid(),
             "pid_namespace": os.readlink("/proc/self/ns/pid"),
         }
-
-    def test_ids_differ_and_are_no_numbers(self) -> None:
         ids = {states.run_id() for _number in range(1000)}
         assert len(ids) == 1000 and all(re.fullmatch("r[0-9a-f]{12}", one) for one in ids)
 
@@ -340,6 +274,7 @@ class TestRunning:
 
 
 class TestSaving:
+    @pytest.mark.gate
     def test_a_kill_before_the_rename_leaves_the_old_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -354,9 +289,7 @@ class TestSaving:
                 rollout.save(tmp_path)
             finally:
                 os._exit(1)
-        status = os.waitpid(child, 0)[1]
-        assert os.WIFSIGNALED(status)
-        assert os.WTERMSIG(status) == signal.SIGKILL
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
         assert path.read_bytes() == before
         assert len(list(path.parent.iterdir())) == 2, "the replacement was written beside it"
         again = states.read(tmp_path, "smc-2026")
@@ -365,20 +298,6 @@ class TestSaving:
         batch_done(again, 2)
         again.save(tmp_path)
         assert states.read(tmp_path, "smc-2026").open() == [3, 4]  # type: ignore[union-attr]
-
-    def test_a_run_that_began_since_it_was_read_is_not_overwritten(self, tmp_path: Path) -> None:
-        stopped().save(tmp_path)
-        mine, other = states.read(tmp_path, "smc-2026"), states.read(tmp_path, "smc-2026")
-        assert mine is not None and other is not None
-        other.began(run(4712, "r2"))
-        path = other.save(tmp_path)
-        other.begin(2, AT)
-        other.save(tmp_path)
-        before = path.read_bytes()
-        mine.began(run(4713, "r3"))
-        with pytest.raises(ValueError, match="no longer belongs to this run, which ends now: its last run r2 began at"):
-            mine.save(tmp_path)
-        assert path.read_bytes() == before
 
     def test_a_state_that_is_not_sound_is_not_written(self, tmp_path: Path) -> None:
         rollout = interrupted()
@@ -407,42 +326,35 @@ class TestSaving:
 
 
 class TestReading:
-    def test_none_yet(self, tmp_path: Path) -> None:
-        assert states.read(tmp_path, "smc-2026") is None
-
     @pytest.mark.parametrize(
-        ("content", "sentence"),
+        ("content", "words"),
         [
-            (b"", ": it is no JSON (Expecting value, line 1)"),
-            (b"{", ": it is no JSON (Expecting property name enclosed in double quotes, line 1)"),
-            (b"\xff", ": it is not UTF-8 text"),
-            (b"[" * 100_000, ": it is nested too deeply"),
-            (b"[]", ": the file is a list; an object belongs there"),
-            (b"{}", ": schema is missing; zpower.sap_tuning/rollout/1 belongs there"),
+            (b"", "no JSON (Expecting value, line 1)"),
+            (b"{", "no JSON (Expecting property name"),
+            (b"\xff", "not UTF-8 text"),
+            (b"[" * 100_000, "nested too deeply"),
+            (b"[]", "the file is a list; an object"),
+            (b"{}", "schema is missing; zpower.sap_tuning/rollout/1"),
+            (None, "no regular file"),
         ],
     )
-    def test_what_is_no_state(self, content: bytes, sentence: str, tmp_path: Path) -> None:
+    def test_what_is_no_state(self, content: bytes | None, words: str, tmp_path: Path) -> None:
+        assert states.read(tmp_path, "smc-2026") is None
         path = tmp_path / "rollouts" / "smc-2026" / "rollout.json"
         path.parent.mkdir(parents=True)
-        path.write_bytes(content)
+        if content is None:
+            path.mkdir()
+        else:
+            path.write_bytes(content)
         with pytest.raises(ValueError) as error:
             states.read(tmp_path, "smc-2026")
-        assert str(error.value).startswith(str(path))
-        assert str(error.value).endswith(sentence)
+        assert str(error.value).startswith(str(path)) and words in str(error.value)
 
-    def test_a_folder_in_its_place(self, tmp_path: Path) -> None:
-        path = tmp_path / "rollouts" / "smc-2026" / "rollout.json"
-        path.mkdir(parents=True)
-        with pytest.raises(ValueError, match=r"rollout\.json: it is no regular file$"):
-            states.read(tmp_path, "smc-2026")
-
-    def test_the_file_of_another_change(self, tmp_path: Path) -> None:
+    def test_the_file_of_another_change_and_a_plan_that_somebody_changed(self, tmp_path: Path) -> None:
         path = stopped().save(tmp_path)
         path.parent.rename(path.parent.parent / "other")
         with pytest.raises(ValueError, match="it belongs to the change 'smc-2026'$"):
             states.read(tmp_path, "other")
-
-    def test_a_plan_that_somebody_changed(self) -> None:
         document = stopped().document
         document["plan"]["soak_s"] = 0
         with pytest.raises(ValueError, match="^plan.fingerprint does not fit the plan: somebody has changed the file$"):
@@ -453,131 +365,77 @@ DAMAGE: list[tuple[list[Any], Any]] = [
     (["change"], "../up"),
     (["collection"], None),
     (["result"], "fine"),
-    (["headline"], 7),
     (["plan"], []),
     (["plan", "wanted", "app1"], 7),
-    (["plan", "wanted"], None),
-    (["plan", "tunings", "app1"], "rps"),
     (["plan", "soak_s"], -1),
     (["plan", "soak_s"], True),
-    (["plan", "confirm_within_s"], "60"),
-    (["plan", "on_failure"], "wait"),
-    (["plan", "guard"], {"cpu_pct": "5", "workloads": []}),
     (["plan", "guard"], {"cpu_pct": None, "workloads": []}),
-    (["plan", "guard"], {"workloads": []}),
     (["plan", "guard"], {"cpu_pct": 5, "workloads": "rr"}),
-    (["plan", "window"], None),
     (["plan", "window", "not_before"], "22:00"),
-    (["plan", "window", "time_zone"], None),
     (["plan", "batches"], []),
-    (["plan", "batches", 0, "number"], "1"),
     (["plan", "batches", 0, "canary"], 1),
-    (["plan", "batches", 0, "group"], 1),
-    (["plan", "batches", 0, "hosts"], []),
     (["plan", "batches", 0, "hosts"], ["app1", "app1"]),
-    (["plan", "batches", 0, "hosts", 0], 1),
-    (["plan", "fingerprint"], None),
-    (["batches"], {}),
-    (["batches", 1, "state"], "ok"),
     (["batches", 1, "stage"], None),
     (["batches", 1, "attempt"], 1.5),
-    (["batches", 1, "began"], None),
     (["batches", 1, "ended"], None),
-    (["batches", 1, "since"], "now"),
-    (["batches", 1, "hosts"], []),
     (["batches", 1, "hosts", "app2", "outcome"], ["ok"]),
-    (["batches", 1, "hosts", "app2", "values"], "kept"),
-    (["batches", 1, "hosts", "app2", "changed"], None),
-    (["batches", 1, "hosts", "app2", "reasons"], "why"),
-    (["batches", 1, "reasons", 0], None),
-    (["batches", 1, "guard"], []),
-    (["batches", 1, "guard", "sentences"], None),
-    (["batches", 1, "guard", "notes"], "x"),
-    (["batches", 1, "guard", "report"], None),
-    (["batches", 1, "guard", "comparisons", 0], "x"),
     (["batches", 1, "guard", "comparisons", 0, "metric"], None),
     (["runs"], None),
-    (["runs", 0, "began"], None),
     (["runs", 0, "ended"], "later"),
     (["runs", 0, "controller", "pid"], "4711"),
-    (["runs", 0, "controller", "host"], None),
     (["runs", 0, "controller", "pid_namespace"], 1),
     (["runs", 0, "id"], ""),
-    (["runs", 0, "id"], None),
-    (["runs", 0, "evidence"], None),
-    (["runs", 0, "reason"], None),
-    (["runs", 0, "ansible_core"], None),
 ]
+
+
+def damaged(path: list[Any], value: Any) -> dict[str, Any]:
+    """The state of a stopped rollout with another value in one place."""
+    rollout = stopped()
+    rollout.conclude()
+    document: dict[str, Any] = copy.deepcopy(rollout.document)
+    assert checking.check(document) is document
+    put(document, path, value)
+    return document
 
 
 @pytest.mark.parametrize(("path", "value"), DAMAGE, ids=str)
 def test_schema_and_check_turn_away_the_same_damage(path: list[Any], value: Any) -> None:
-    rollout = stopped()
-    rollout.conclude()
-    document = copy.deepcopy(rollout.document)
-    assert checking.check(document) is document
-    *way, last = path
-    item: Any = document
-    for step in way:
-        item = item[step]
-    item[last] = value
-    assert schema_errors(document) != []
+    document = damaged(path, value)
+    assert schema_errors("rollout", document) != []
     with pytest.raises(ValueError, match=r"^[a-z_]+[^ ]* (is|names) .* belongs there$|^[^ ]+ is .*; it has to begin"):
         checking.check(document)
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "sentence"),
+    ("path", "value", "words"),
     [
         (
             ["plan", "batches", 1, "hosts"],
             ["app1", "app2"],
-            "plan.batches[1].hosts is a list; a list of hosts, each of which is in one batch only belongs there",
+            "is a list; a list of hosts, each of which is in one batch",
         ),
-        (["plan", "batches", 1, "number"], 7, "plan.batches[1].number is 7; 2 belongs there"),
-        (["batches", 1, "number"], 7, "batches[1].number is 7; 2 belongs there"),
-        (
-            ["batches", 1, "hosts"],
-            {},
-            "batches[1].hosts is an object; an object of exactly the hosts that the plan has there belongs there",
-        ),
-        (
-            ["batches", 1, "guard", "comparisons", 0, "effect_pct"],
-            float("nan"),
-            "batches[1].guard.comparisons[0].effect_pct is nan; a number or null belongs there",
-        ),
+        (["plan", "batches", 1, "number"], 7, "is 7; 2 belongs there"),
+        (["batches", 1, "number"], 7, "is 7; 2 belongs there"),
+        (["batches", 1, "hosts"], {}, "is an object; an object of exactly the hosts that the plan has there"),
+        (["batches", 1, "guard", "comparisons", 0, "effect_pct"], float("nan"), "is nan; a number or null"),
     ],
 )
-def test_what_only_the_check_finds(path: list[Any], value: Any, sentence: str) -> None:
-    rollout = stopped()
-    rollout.conclude()
-    *way, last = path
-    item: Any = rollout.document
-    for step in way:
-        item = item[step]
-    item[last] = value
+def test_what_only_the_check_finds(path: list[Any], value: Any, words: str) -> None:
     with pytest.raises(ValueError) as error:
-        checking.check(rollout.document)
-    assert str(error.value) == sentence
+        checking.check(damaged(path, value))
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    assert str(error.value).startswith(f"{place[1:]} {words}")
 
 
-def places(value: Any, way: tuple[Any, ...] = ()) -> Any:
-    """The way to each item of a document."""
-    for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield (*way, key)
-        yield from places(item, (*way, key))
+ODD = [None, "", "x", -1, 1e400, True, [], {}, [[]], {"a": {}}, [None], "\ud800"]
 
 
-@pytest.mark.parametrize("odd", [None, "", "x", -1, 1e400, True, [], {}, [[]], {"a": {}}, [None], "\ud800"], ids=repr)
+@pytest.mark.parametrize("odd", [pytest.param(odd, marks=pytest.mark.nightly if odd else []) for odd in ODD], ids=repr)
 def test_any_damage_is_a_sentence_or_does_no_harm(odd: Any) -> None:
     rollout = stopped()
     rollout.conclude()
     for way in places(rollout.document):
-        document = copy.deepcopy(rollout.document)
-        item: Any = document
-        for step in way[:-1]:
-            item = item[step]
-        item[way[-1]] = odd
+        document = damaged(list(way), odd)
         try:
             checking.check(document)
         except ValueError as error:

@@ -19,10 +19,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import o
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series import calibrating, calibration
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.calibrating import Planned, calibrate
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.calibration import forecast
-from jsonschema import Draft202012Validator
-from places import SCHEMAS
+from documents import places, put, schema_errors
 
-SCHEMA = SCHEMAS / "calibration-1.schema.json"
 Record = dict[str, Any]
 
 
@@ -40,7 +38,7 @@ def calibrated(found: list[Record], rounds: int = 6, material_pct: float = 5.0) 
 def few_experiments() -> Iterator[None]:
     """The simulation has tests of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(calibrating, "EXPERIMENTS", 10)
+        patch.setattr(calibrating, "EXPERIMENTS", 3)
         yield
 
 
@@ -62,11 +60,16 @@ class TestCalibrate:
         singles = [spreads["medians_pct"] for spreads in host["workloads"].values()]
         assert host["pooled"]["medians_pct"] < max(singles)
         assert report["site"]["medians_pct"] < host["pooled"]["medians_pct"]
-
-    def test_fewer_rounds_have_a_higher_bound(self) -> None:
+        # each of two hosts measures two workloads and the control with six runs of a second
+        assert (host["seconds_per_round"], host["seconds_per_run"]) == (36.0, 3.0)
+        # runs and rounds that find twice the material limit of 5 %
+        assert host["split"]["change_pct"] == 10.0
+        assert host["split"]["seconds"] > 0
+        # fewer rounds have a higher bound
         pooled = calibrated(records(rounds=8))["hosts"]["app1"]["pooled"]
         assert pooled["upper_pct"] == pytest.approx(1.40 * pooled["medians_pct"], rel=0.02)
 
+    @pytest.mark.nightly
     def test_true_spreads_are_found(self) -> None:
         """Over many rounds, so that the estimate is sure."""
         pooled = calibrated(records(rounds=100, hosts=("app1", "app2"), session_noise=0.04, run_noise=0.03))["hosts"]
@@ -74,22 +77,18 @@ class TestCalibrate:
             assert host["pooled"]["runs_pct"] == pytest.approx(3.0, rel=0.1)
             assert host["pooled"]["rounds_pct"] == pytest.approx(4.0, rel=0.25)
 
-    def test_times_come_from_the_records(self, report: dict[str, Any]) -> None:
-        """Each of two hosts measures two workloads and the control with six runs of a second."""
-        host = report["hosts"]["app1"]
-        assert host["seconds_per_round"] == 36.0
-        assert host["seconds_per_run"] == 3.0
-        assert host["split"]["seconds"] > 0
-
     def test_it_fits_its_schema(self, report: dict[str, Any]) -> None:
-        schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
-        Draft202012Validator.check_schema(schema)
         for found in (report, calibrated([]), calibrated(records(hosts=("app1", "app2"), control=False))):
-            Draft202012Validator(schema).validate(json.loads("".join(of_calibration.FORMATS["json"](found))))
+            made = json.loads("".join(of_calibration.FORMATS["json"](found)))
+            assert schema_errors("calibration", made) == []
 
-    def test_the_same_records_give_the_same_calibration(self) -> None:
+    def test_a_drift_is_no_noise_and_the_order_of_records_does_not_matter(self) -> None:
         found = records()
-        assert calibrated(found) == calibrated(found[::-1])
+        still = calibrated(found)
+        assert still == calibrated(found[::-1])
+        drifting = calibrated(records(drift=0.005))
+        still, drifting = (one["hosts"]["app1"]["pooled"]["medians_pct"] for one in (still, drifting))
+        assert drifting < 1.5 * still
 
     def test_the_step_of_the_figures_is_found(self) -> None:
         whole = records(session_noise=0.03, run_noise=0.02)
@@ -100,28 +99,18 @@ class TestCalibrate:
         assert host["step_pct"] == pytest.approx(100.0 * 5.0 / 50.0, rel=0.1)
         assert any("finer clock" in sentence for sentence in host["sentences"])
 
-    def test_a_drift_is_no_noise(self) -> None:
-        still, drifting = (calibrated(records(drift=drift))["hosts"]["app1"]["pooled"] for drift in (0.0, 0.005))
-        assert drifting["medians_pct"] < 1.5 * still["medians_pct"]
-
     def test_too_few_rounds_are_left_out_with_a_sentence(self) -> None:
         report = calibrated(records(rounds=7))
         assert report["hosts"] == {}
-        assert report["problems"][0] == (
-            "app1 is left out: 7 rounds say too little about noise; at least 8 are needed."
-        )
-        assert report["headline"] == "There is no calibration: no host has enough rounds."
+        assert report["problems"][0].startswith("app1 is left out: 7 rounds say too little about noise; at least 8")
+        assert report["headline"].startswith("There is no calibration")
 
-    def test_a_round_without_one_of_the_workloads_does_not_count(self) -> None:
+    def test_a_round_without_one_of_the_workloads_and_workloads_of_an_earlier_session_do_not_count(self) -> None:
         found = records(sizes=(1000, 10000))
-        lost = next(item for item in found if item["round"] == 4 and item["host"] == "app1")
-        found.remove(lost)
+        found.remove(next(item for item in found if item["round"] == 4 and item["host"] == "app1"))
         report = calibrated(found)
-        assert report["hosts"]["app1"]["rounds"] == 11
-        assert report["hosts"]["app2"]["rounds"] == 12
+        assert {name: host["rounds"] for name, host in report["hosts"].items()} == {"app1": 11, "app2": 12}
         assert report["site"]["rounds"] == 11
-
-    def test_other_workloads_of_an_earlier_session_do_not_count(self) -> None:
         first = records(rounds=8, sizes=(1, 500))
         report = calibrated(first + [_in_session(item, 2, 8) for item in records(rounds=9, sizes=(500, 1000))])
         host = report["hosts"]["app1"]
@@ -135,23 +124,23 @@ class TestCalibrate:
         assert report["site"]["medians_pct"] > 0.9 * host["medians_pct"]
 
     def test_two_sessions_add_up_and_their_levels_do_not_matter(self) -> None:
-        first, second = records(rounds=8), records(rounds=8, seed=2)
-        later = [_in_session(item, 2, 8) for item in second]
-        report = calibrated(first + [_shaken(item, 0.3) for item in later])
-        host = report["hosts"]["app1"]
+        later = [_shaken(_in_session(item, 2, 8), 0.3) for item in records(rounds=8, seed=2)]
+        host = calibrated(records(rounds=8) + later)["hosts"]["app1"]
         assert host["rounds"] == 16
         assert host["pooled"]["medians_pct"] < 2.5
         assert host["seconds_per_round"] == 24.0
+        assert host["pooled"]["boots_pct"] is None
 
     def test_noise_of_boots_from_three_boots_on(self) -> None:
         found: list[Record] = []
         for session, level in enumerate((0.0, 0.1, -0.1), 1):
-            rounds = [_in_session(item, session, 8 * (session - 1)) for item in records(rounds=8, seed=session)]
-            found += [_booted(_shaken(item, level), str(session)) for item in rounds]
+            for item in records(rounds=8, seed=session):
+                found.append(_shaken(_in_session(item, session, 8 * (session - 1)), level))
+                for end in filter(None, found[-1]["fingerprint"].values()):
+                    end["boot_id"] = str(session)
         host = calibrated(found)["hosts"]["app1"]
         assert host["boots"] == 3
         assert host["pooled"]["boots_pct"] == pytest.approx(10.5, abs=1.5)
-        assert calibrated(records())["hosts"]["app1"]["pooled"]["boots_pct"] is None
 
     def test_rounds_before_a_new_kernel_do_not_count(self) -> None:
         first = records(rounds=8)
@@ -165,9 +154,9 @@ class TestCalibrate:
 
     def test_with_many_hosts_only_the_site_is_simulated(self) -> None:
         few, many = (calibrated(records(hosts=tuple(f"app{n}" for n in range(hosts)))) for hosts in (3, 11))
-        assert few["hosts"]["app0"]["simulation"]["experiments"] == 10
+        assert few["hosts"]["app0"]["simulation"]["experiments"] == 3
         assert "simulation" not in many["hosts"]["app0"]
-        assert many["site"]["simulation"] == {"experiments": 10, "wrong": 0, "unchanged": 10}
+        assert many["site"]["simulation"] == {"experiments": 3, "wrong": 0, "unchanged": 3}
 
 
 def _shaken(item: Record, by: float) -> Record:
@@ -190,13 +179,6 @@ def _in_session(item: Record, session: int, rounds: int) -> Record:
     return item
 
 
-def _booted(item: Record, boot: str) -> Record:
-    for end in item["fingerprint"].values():
-        if end:
-            end["boot_id"] = boot
-    return item
-
-
 class TestPointless:
     @staticmethod
     def told(change: Callable[[Record], None] = lambda item: None, **plan: Any) -> list[str]:
@@ -206,45 +188,33 @@ class TestPointless:
         sentences: list[str] = calibrated(found)["hosts"]["app1"]["pointless"]
         return sentences
 
-    def test_a_quiet_host_is_worth_a_measurement(self) -> None:
-        assert self.told() == []
+    def test_a_quiet_host_is_worth_a_measurement_also_without_a_control(self) -> None:
+        assert self.told() == self.told(control=False) == []
 
-    def test_the_hypervisor_takes_too_much(self) -> None:
+    @pytest.mark.parametrize(("end", "host"), [("client", "app1"), ("server", "app2")])
+    def test_the_hypervisor_takes_too_much(self, end: str, host: str) -> None:
         def steal(item: Record) -> None:
             for run in item["runs"]:
-                end = run["cpu"]["client"]
-                end["steal_s"] = 0.08 * end["elapsed_s"] * end["ncpu"]
+                if run["cpu"][end]:
+                    run["cpu"][end]["steal_s"] = 0.08 * run["cpu"][end]["elapsed_s"] * 2
 
         (sentence,) = self.told(steal)
-        assert sentence.startswith("the hypervisor takes 8.0 % of the CPU time of app1 (the limit is 5 %)")
+        assert sentence.startswith(f"the hypervisor takes 8.0 % of the CPU time of {host} (the limit is 5 %)")
 
-    def test_the_hypervisor_takes_it_from_the_peer(self) -> None:
-        def steal(item: Record) -> None:
-            for run in item["runs"]:
-                if run["cpu"]["server"]:
-                    run["cpu"]["server"]["steal_s"] = 0.08 * run["cpu"]["server"]["elapsed_s"] * 2
-
-        (sentence,) = self.told(steal)
-        assert "of app2 (the limit" in sentence
-
-    def test_rounds_in_two_groups(self) -> None:
-        def switch(item: Record) -> None:
+    def test_rounds_or_runs_in_two_groups(self) -> None:
+        def rounds(item: Record) -> None:
             if not item["workload"]["control"]:
                 _shaken(item, 0.15 if item["round"] in (2, 3, 6, 8, 9, 11) else 0.0)
 
-        (sentence,) = self.told(switch)
-        assert sentence.startswith("its rounds fall into two groups")
-
-    def test_runs_in_two_groups(self) -> None:
-        def switch(item: Record) -> None:
+        def runs(item: Record) -> None:
             if not item["workload"]["control"]:
                 for run in item["runs"]:
                     run["metrics"]["av2_us"] *= 1.3 if (item["round"] + run["run"]) % 2 else 1.0
 
-        (sentence,) = self.told(switch, session_noise=0.001)
-        assert sentence.startswith(
-            "the runs of app1 → app2, pingpong-1000B fall into two groups"
-        ) or sentence.startswith("its rounds fall into two groups")
+        (sentence,) = self.told(rounds)
+        assert sentence.startswith("its rounds fall into two groups")
+        (sentence,) = self.told(runs, session_noise=0.001)
+        assert "fall into two groups" in sentence
 
     def test_a_control_that_cannot_stand_still(self) -> None:
         def shake(item: Record) -> None:
@@ -253,9 +223,6 @@ class TestPointless:
 
         (sentence,) = self.told(shake)
         assert sentence.startswith("its control workload varies by 7.")
-
-    def test_without_a_control_nothing_is_said_of_it(self) -> None:
-        assert self.told(control=False) == []
 
 
 def made(upper_pct: float = 3.0, seconds: float | None = 60.0, **hosts: float) -> dict[str, Any]:
@@ -278,41 +245,28 @@ def smallest(known: dict[str, Any], hosts: list[str], rounds: int) -> float:
 
 class TestForecast:
     def test_the_sentences_of_a_plan(self) -> None:
-        found = forecast(made(), ["app1"], 6, 5.0)
-        assert found == [
-            "6 rounds per state can show a change of 10 %, about 12 min; 3 % takes 28 rounds and a material limit of"
-            " 1.8 %, about 56 min; 5 % takes 12 rounds and a material limit of 3 %, about 24 min; 10 % takes 7 rounds,"
-            " about 14 min.",
-            "No change up to the material limit of 5 % can be shown, however many rounds are measured.",
-            "If nothing changes, 11 rounds per state say so (UNCHANGED), about 22 min.",
-        ]
+        shown, never, unchanged = forecast(made(), ["app1"], 6, 5.0)
+        first, *others = shown.split("; ")
+        assert "6 rounds per state can show a change of 10 %, about 12 min" in first
+        for words, change, rounds, minutes in zip(others, (3, 5, 10), (28, 12, 7), (56, 24, 14), strict=True):
+            assert words.startswith(f"{change} % takes {rounds} rounds") and f"about {minutes} min" in words
+        assert "material limit of 5 %" in never
+        assert "11 rounds per state say so (UNCHANGED), about 22 min" in unchanged
+        assert ", about 16 min; " in forecast(made(), ["app1"], 8, 5.0)[0], "both states take time"
+        assert "about" not in " ".join(forecast(made(seconds=None), ["app1"], 6, 5.0))
 
     def test_figures_that_are_too_coarse_are_told_before_anything_is_measured(self) -> None:
         found = made()
         found["hosts"]["app1"]["step_pct"] = 2.6
         assert forecast(found, ["app1"], 6, 6.0) == forecast(made(), ["app1"], 6, 6.0)
-        assert forecast(found, ["app1"], 6, 5.0)[0] == (
-            "one step of the figures of app1 is 2.6 %, too coarse for a limit of 5 %: use longer runs or a finer clock."
-        )
+        told = forecast(found, ["app1"], 6, 5.0)[0]
+        assert "one step of the figures of app1 is 2.6 %, too coarse for a limit of 5 %" in told
 
     def test_more_rounds_show_smaller_changes_down_to_the_material_limit(self) -> None:
         shown = [smallest(made(), ["app1"], rounds) for rounds in (6, 8, 16, 200)]
         assert shown == sorted(shown, reverse=True)
         assert 5.0 < shown[-1] < 5.5
-
-    def test_noise_that_no_rounds_help_against(self) -> None:
-        found = forecast(made(60.0), ["app1"], 6, 5.0)
-        assert "% takes" not in found[0]
-        assert found[-1] == "If nothing changes, not even 64 rounds say so (UNCHANGED)."
-
-    def test_too_few_rounds_for_any_verdict(self) -> None:
-        found = forecast(made(), ["app1"], 5, 5.0)
-        assert found[0].startswith("5 rounds per state cannot show any change: more are needed")
-
-    def test_both_states_take_time(self) -> None:
-        assert ", about 16 min; " in forecast(made(), ["app1"], 8, 5.0)[0]
-
-    def test_several_hosts_are_judged_by_their_mean(self) -> None:
+        # several hosts are judged by their mean
         both = made(3.0, app2=5.0)
         alone = smallest(both, ["app1"], 8)
         assert smallest(both, ["app1", "app2"], 8) == pytest.approx(smallest(made(4.0), ["app1"], 8), rel=0.01)
@@ -320,30 +274,21 @@ class TestForecast:
         assert smallest(both, ["app1", "app2"], 8) < alone
         assert smallest(both, ["app1"], 8) == alone
 
+    def test_noise_that_no_rounds_help_against_and_too_few_rounds_for_any_verdict(self) -> None:
+        found = forecast(made(60.0), ["app1"], 6, 5.0)
+        assert "% takes" not in found[0]
+        assert "not even 64 rounds say so (UNCHANGED)" in found[-1]
+        assert forecast(made(), ["app1"], 5, 5.0)[0].startswith("5 rounds per state cannot show any change")
+
     def test_a_host_that_was_not_calibrated(self) -> None:
         found = forecast(made(), ["app9"], 6, 5.0)
         assert found == ["app9 is not in the calibration calibration."]
         assert len(forecast(made(), ["app1", "app9"], 6, 5.0)) == 4
 
-    def test_without_times_there_are_no_durations(self) -> None:
-        found = forecast(made(seconds=None), ["app1"], 6, 5.0)
-        assert "about" not in " ".join(found)
 
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (0.2, "1 s"),
-        (45, "45 s"),
-        (720, "12 min"),
-        (3599, "1 h"),
-        (3600, "1 h"),
-        (7800, "2 h 10 min"),
-        (7830, "2 h 10 min"),
-    ],
-)
-def test_durations(seconds: float, words: str) -> None:
-    assert calibration.duration(seconds) == words
+def test_durations() -> None:
+    words = {0.2: "1 s", 45: "45 s", 720: "12 min", 3599: "1 h", 3600: "1 h", 7800: "2 h 10 min", 7830: "2 h 10 min"}
+    assert {seconds: calibration.duration(seconds) for seconds in words} == words
 
 
 class TestRead:
@@ -355,13 +300,11 @@ class TestRead:
         return path
 
     def test_what_was_written_is_read(self, tmp_path: Path, report: dict[str, Any]) -> None:
+        assert calibration.read(tmp_path, "calibration") is None
         self.stored(tmp_path, "".join(of_calibration.FORMATS["json"](report)))
         found = calibration.read(tmp_path, "calibration")
         assert found == report
         assert forecast(found or {}, ["app1", "app2"], 6, 5.0) == report["sentences"]
-
-    def test_no_calibration_is_none(self, tmp_path: Path) -> None:
-        assert calibration.read(tmp_path, "calibration") is None
 
     @pytest.mark.parametrize(
         ("way", "value", "said"),
@@ -381,12 +324,7 @@ class TestRead:
         ],
     )
     def test_a_damaged_one_is_one_sentence(self, tmp_path: Path, way: list[str], value: Any, said: str) -> None:
-        found = made()
-        item: Any = found
-        for step in way[:-1]:
-            item = item[step]
-        item[way[-1]] = value
-        path = self.stored(tmp_path, found)
+        path = self.stored(tmp_path, put(made(), way, value))
         with pytest.raises(ValueError) as caught:
             calibration.read(tmp_path, "calibration")
         assert str(caught.value).startswith(f"{path} cannot be used: ")
@@ -399,23 +337,13 @@ class TestRead:
         with pytest.raises(ValueError, match="cannot be used: "):
             calibration.read(tmp_path, "calibration")
 
+    @pytest.mark.nightly
     def test_whatever_is_read_can_be_forecast_from(self, tmp_path: Path, report: dict[str, Any]) -> None:
         """Each value in turn is replaced by others."""
-
-        def places(item: Any) -> Iterator[list[Any]]:
-            for key in list(item) if isinstance(item, dict) else range(len(item)) if isinstance(item, list) else ():
-                yield [key]
-                yield from ([key, *rest] for rest in places(item[key]))
-
         used = 0
         for way in places({"hosts": {"app1": report["hosts"]["app1"]}, "site": report["site"], "change": "x"}):
             for value in (None, "x", -1, 1e300, 10**17, True, [], {}, {"app1": 7}):
-                found = copy.deepcopy(report)
-                item: Any = found
-                for step in way[:-1]:
-                    item = item[step]
-                item[way[-1]] = value
-                self.stored(tmp_path, found)
+                self.stored(tmp_path, put(copy.deepcopy(report), way, value))
                 try:
                     read = calibration.read(tmp_path, "calibration")
                 except ValueError:
@@ -438,22 +366,18 @@ class TestFormats:
         assert lines[0] == report["headline"]
         table = lines[1:7]
         assert len({len(line) for line in table}) == 1
-        assert [line.split("  ")[0] for line in table[1:]] == [
-            "all hosts together",
-            "app1",
-            "app1, control",
-            "app2",
-            "app2, control",
-        ]
-        assert any(
-            line.startswith("app1: of 10 simulated measurements with this noise and no change, ") for line in lines
-        )
+        names = ["all hosts together", "app1", "app1, control", "app2", "app2, control"]
+        assert [line.split("  ")[0] for line in table[1:]] == names
+        assert any(line.startswith("app1: of 3 simulated measurements") for line in lines)
 
-    def test_a_fleet_does_not_flood_the_terminal(self) -> None:
+    def test_a_fleet_does_not_flood_the_terminal_and_an_empty_calibration_has_a_headline(self) -> None:
         report = calibrated(records(hosts=tuple(f"app{number}" for number in range(60)), rounds=8, control=False))
         lines = of_calibration.terminal(report)
         assert len(lines) < 70
         assert "and 41 more lines in calibration.md" in lines
+        (line,) = of_calibration.terminal(calibrated([]))
+        assert line.startswith("There is no calibration")
+        assert "".join(of_calibration.markdown(calibrated([]))).startswith("# Calibration calibration\n")
 
     def test_names_from_records_are_escaped(self) -> None:
         found = records(hosts=("app1", "x|<script>\x1b[31m"), rounds=8)
@@ -462,8 +386,3 @@ class TestFormats:
         text = "".join(of_calibration.markdown(report))
         assert "<script>" not in text
         assert "\x1b" not in text
-
-    def test_an_empty_calibration_has_a_headline(self) -> None:
-        report = calibrated([])
-        assert of_calibration.terminal(report) == ["There is no calibration: no host has enough rounds."]
-        assert "".join(of_calibration.markdown(report)).startswith("# Calibration calibration\n")

@@ -15,17 +15,25 @@ from series_samples import BANKING, banking, comparison
 
 def test_the_banking_study_goes_from_above_five_hours_to_two() -> None:
     report = banking()
-    assert report["headline"] == (
-        "elapsed_s went from 18,234 s to 7,388 s over 6 changes: 59.5 % less, measured at different times."
-        " The effect of the changes alone is unknown: a change or its interval is missing."
-    )
+    assert report["headline"].startswith("elapsed_s went from 18,234 s to 7,388 s over 6 changes: 59.5 % less")
+    assert "The effect of the changes alone is unknown" in report["headline"]
     (series,) = report["series"]
-    whole = series["whole"]
+    whole, steps = series["whole"], series["steps"]
     assert (round(whole["before"] / 3600, 2), round(whole["after"] / 3600, 2)) == (5.07, 2.05)
     assert whole["ratio"] == pytest.approx(18234 / 7388, abs=1e-4)
     # what the study's conclusions print: HiperSockets 2 to 4, z14 6 to 8, LPAR 7 to 22, RPS on 128 IFLs 3 %
-    assert [round(step["change_pct"]) for step in series["steps"]] == [-4, -6, -26, -22, -18, -3]
-    assert [step["label"] for step in series["steps"]] == [name for name, _old, _new in BANKING]
+    assert [round(step["change_pct"]) for step in steps] == [-4, -6, -26, -22, -18, -3]
+    assert [step["label"] for step in steps] == [name for name, _old, _new in BANKING]
+    # what moved between changes is credited to nobody
+    gaps = [step["gap"] for step in steps]
+    assert gaps[:4] == [None, 1.0, 1.0, 1.0]
+    assert gaps[4] == pytest.approx(9399 / 9329, rel=1e-5)  # SP3 by itself
+    product = math.prod(step["ratio"] for step in steps)
+    assert whole["steps_ratio"] == pytest.approx(product, rel=1e-5)
+    assert whole["ratio"] == pytest.approx(product * math.prod(gap for gap in gaps if gap), rel=1e-4)
+    # the gain since the first ends at the whole
+    assert steps[0]["cumulative"] == pytest.approx(18234 / 17467, rel=1e-5)
+    assert steps[-1]["cumulative"] == whole["ratio"]
 
 
 @pytest.mark.parametrize(
@@ -75,23 +83,6 @@ def test_the_sum_of_the_changes_has_the_root_of_the_squares_of_their_widths() ->
     assert together([comparison([100], [90])], "lower") is None
 
 
-def test_what_moved_between_changes_is_credited_to_nobody() -> None:
-    (series,) = banking()["series"]
-    gaps = [step["gap"] for step in series["steps"]]
-    assert gaps[0] is None
-    assert gaps[1:4] == [1.0, 1.0, 1.0]
-    assert gaps[4] == pytest.approx(9399 / 9329, rel=1e-5)  # SP3 by itself
-    together = math.prod(step["ratio"] for step in series["steps"])
-    assert series["whole"]["steps_ratio"] == pytest.approx(together, rel=1e-5)
-    assert series["whole"]["ratio"] == pytest.approx(together * math.prod(gap for gap in gaps if gap), rel=1e-4)
-
-
-def test_the_gain_since_the_first_ends_at_the_whole() -> None:
-    (series,) = banking()["series"]
-    assert series["steps"][0]["cumulative"] == pytest.approx(18234 / 17467, rel=1e-5)
-    assert series["steps"][-1]["cumulative"] == series["whole"]["ratio"]
-
-
 def test_the_whole_of_few_changes_has_no_interval() -> None:
     first = comparison([100, 101, 102, 103, 104], [90, 91, 92, 93, 94])
     last = comparison([95, 96, 97, 98, 99], [80, 81, 82, 83, 84])
@@ -102,14 +93,14 @@ def test_the_whole_of_few_changes_has_no_interval() -> None:
     assert 104 / 90 >= alone["whole"]["high"] > alone["whole"]["ratio"] > alone["whole"]["low"] >= 100 / 94
 
 
-def test_a_rate_is_better_where_it_is_higher() -> None:
+def test_a_rate_is_better_where_it_is_higher_and_several_series_have_a_range() -> None:
     entry = comparison([100], [80], metric="ops_per_min", unit="1/min", better="higher")
     report = trend("t", [TrendStep("a", "a", [entry])])
     assert report["series"][0]["whole"]["ratio"] == 0.8
-    assert report["headline"] == (
-        "ops_per_min went from 100 1/min to 80 1/min over 1 change: 20.0 % less. The effect of the changes"
-        " alone is unknown: a change or its interval is missing."
-    )
+    assert report["headline"].startswith("ops_per_min went from 100 1/min to 80 1/min over 1 change: 20.0 % less.")
+    entries = [comparison([100], [90]), comparison([100], [125], host="erp2")]
+    headline = trend("t", [TrendStep("a", "a", entries)])["headline"]
+    assert headline.startswith("2 series changed by -20.0 % to +11.1 % ") and "above 0 is better" in headline
 
 
 @pytest.mark.parametrize("other", [{"unit": "ms"}, {"better": "higher"}])
@@ -154,10 +145,3 @@ def test_patterns_choose_and_controls_are_in_no_trend() -> None:
     assert [item["workload"] for item in chosen["series"]] == ["pingpong-1B"]
     nothing = trend("t", [TrendStep("a", "a", entries)], "*", "max_us")
     assert (nothing["series"], nothing["problems"]) == ([], ["The change a has no matching comparison."])
-
-
-def test_several_series_are_summed_up_by_their_range() -> None:
-    entries = [comparison([100], [90]), comparison([100], [125], host="erp2")]
-    assert trend("t", [TrendStep("a", "a", entries)])["headline"] == (
-        "2 series changed by -20.0 % to +11.1 % from the first state to the last one over 1 change; above 0 is better."
-    )

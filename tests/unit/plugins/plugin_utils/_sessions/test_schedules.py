@@ -37,10 +37,8 @@ def test_hosts_that_measure_against_each_other_share_an_order(
 
 def test_a_peer_that_is_never_changed_joins_nothing() -> None:
     peers = {"app1": ["db1"], "app2": ["db1"], "db1": ["app1"]}
-    assert schedules.groups(peers, ["app1", "app2"]) == {
-        **dict.fromkeys(("app1", "db1"), ("app1", "db1")),
-        "app2": ("app2",),
-    }
+    both = ("app1", "db1")
+    assert schedules.groups(peers, ["app1", "app2"]) == {"app1": both, "db1": both, "app2": ("app2",)}
 
 
 def test_the_order_is_that_of_the_seed_and_balanced_at_every_look() -> None:
@@ -122,26 +120,21 @@ def test_more_than_32_rounds_have_to_be_declared_before_the_first_one() -> None:
 
 def test_the_plan_in_words() -> None:
     lines = schedules.described([6, 8, 10], 1, {("app1", "app2"): schedules.steps("alternate", "x", 10, 0, 0)})
-    assert lines[0] == "At most 10 rounds of each state; it ends after 6 or 8 if the verdict is certain then."
+    assert lines[0].startswith("At most 10 rounds of each state") and "ends after 6 or 8 if" in lines[0]
     names = looks.order("x", 10)[:12]
     assert lines[1:] == [f"app1, app2: {', '.join(names)} and 8 more"]
     orders = {(f"app{number}",): schedules.steps("alternate", str(number), 2, 0, 0) for number in range(7)}
     lines = schedules.described([2], 1, orders)
     assert lines[0] == "2 rounds of each state." and len(lines) == 7
-    assert lines[-1] == "2 more hosts or groups of hosts have orders of their own."
-    lines = schedules.described([10, 12], 2, {})
-    assert lines == [
-        "At most 12 rounds of each state, with those of the earlier sessions; it ends after 10 if the verdict is "
-        "certain then."
-    ]
+    assert lines[-1].startswith("2 more hosts or groups of hosts")
+    (line,) = schedules.described([10, 12], 2, {})
+    assert "12 rounds of each state, with those of the earlier sessions" in line and "ends after 10 if" in line
 
 
 def test_the_duration_in_words() -> None:
     assert schedules.seconds_per_step([10.0, 20.0, 30.0], 1) == 60.0
     assert schedules.seconds_per_step([10.0, 20.0, 30.0], 3) == 30.0
-    more = "plus the time to set the states"
-    assert schedules.duration([60.0], 1, 0) == f"About 60 seconds for 1 host, {more}."
-    assert schedules.duration([600.0, 9000.0], 2, 30.0) == (
-        f"About 10 minutes to the first look and 2.5 hours at most for 2 hosts, {more}; not longer than 30 minutes "
-        "(measure_max_minutes)."
-    )
+    assert schedules.duration([60.0], 1, 0).startswith("About 60 seconds for 1 host")
+    said = schedules.duration([600.0, 9000.0], 2, 30.0)
+    assert said.startswith("About 10 minutes to the first look and 2.5 hours at most for 2 hosts")
+    assert "not longer than 30 minutes (measure_max_minutes)" in said

@@ -46,6 +46,7 @@ def verdict(chance: random.Random, number: int, rounds: int, spread: float, chan
     return INCONCLUSIVE
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("rounds", "sessions"), [(8, 1), (12, 1), (24, 1), (8, 3)])
 def test_the_true_noise_is_above_the_bound_in_one_pilot_of_five(rounds: int, sessions: int) -> None:
     chance, pilots, covered = random.Random(1), 600, 0
@@ -55,6 +56,7 @@ def test_the_true_noise_is_above_the_bound_in_one_pilot_of_five(rounds: int, ses
     assert 0.75 <= covered / pilots <= 0.85
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("run", "between"), [(0.03, 0.03), (0.15, 0.02), (0.02, 0.0)])
 def test_the_noise_is_split_into_runs_and_rounds(run: float, between: float) -> None:
     chance = random.Random(2)
@@ -92,6 +94,7 @@ def test_too_little_says_nothing(sessions: list[list[float]], said: str) -> None
         planning.noise(sessions, [[0.0, 0.1]])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("rounds", [6, 8, 12, 16])
 @pytest.mark.parametrize("spread", [0.02, 0.05])
 def test_the_smallest_change_is_found_as_often_as_promised(rounds: int, spread: float) -> None:
@@ -105,11 +108,7 @@ def test_the_smallest_change_is_found_as_often_as_promised(rounds: int, spread: 
     assert half.count(IMPROVED) / experiments < 0.5
 
 
-def test_the_t_form_promises_less_than_the_normal_one() -> None:
-    """The normal quantile promised 8.4 % at 5 % noise and 6 rounds where 10.9 % was true (at a level of 2 %)."""
-    assert planning.smallest_change(0.05, 6, MATERIAL) > math.log(1.12)
-
-
+@pytest.mark.nightly
 @pytest.mark.parametrize(("spread", "rounds"), [(0.02, 6), (0.03, 11), (0.05, 28)])
 def test_rounds_for_unchanged(spread: float, rounds: int) -> None:
     """The figures of the design, of which 69 to 78 % were simulated in place of 80."""
@@ -119,79 +118,71 @@ def test_rounds_for_unchanged(spread: float, rounds: int) -> None:
     assert words.count(UNCHANGED) >= 65
 
 
-class TestRounds:
-    def test_nothing_within_the_material_limit_is_ever_found(self) -> None:
-        assert planning.rounds_for(0.001, math.log(1.05), MATERIAL) is None
-        assert planning.rounds_for(0.001, math.log(1.06), MATERIAL) == 6
-
-    def test_more_noise_takes_more_rounds(self) -> None:
-        needed = [planning.rounds_for(spread, math.log(1.1), MATERIAL) for spread in (0.01, 0.03, 0.05, 0.07)]
-        assert needed == sorted(needed, key=lambda rounds: rounds or 0)
-        assert needed[0] == 6
-        found = needed[-1]
-        assert found is not None
-        assert planning.smallest_change(0.07, found, MATERIAL) <= math.log(1.1)
-        assert planning.smallest_change(0.07, found - 1, MATERIAL) > math.log(1.1)
-
-    def test_fewer_rounds_than_the_first_look_decide_nothing(self) -> None:
-        assert planning.smallest_change(0.01, 5, MATERIAL) == math.inf
-
-    def test_with_6_rounds_no_level_of_an_experiment_can_win(self) -> None:
-        assert planning.smallest_change(0.01, 6, MATERIAL, contrasts=1) < math.inf
-        assert planning.smallest_change(0.01, 6, MATERIAL, contrasts=2) == math.inf
-        assert planning.rounds_for(0.01, math.log(1.1), MATERIAL, contrasts=2) == 7
-        assert planning.smallest_change(0.05, 12, 0.01, 3) > planning.smallest_change(0.05, 12, 0.01)
+def test_the_smallest_change_and_the_rounds_for_a_change() -> None:
+    # the normal quantile promised 8.4 % at 5 % noise and 6 rounds where 10.9 % was true (at a level of 2 %)
+    assert planning.smallest_change(0.05, 6, MATERIAL) > math.log(1.12)
+    assert planning.smallest_change(0.01, 5, MATERIAL) == math.inf, "fewer rounds than the first look decide nothing"
+    # nothing within the material limit is ever found
+    assert planning.rounds_for(0.001, math.log(1.05), MATERIAL) is None
+    assert planning.rounds_for(0.001, math.log(1.06), MATERIAL) == 6
+    # more noise takes more rounds
+    needed = [planning.rounds_for(spread, math.log(1.1), MATERIAL) or 0 for spread in (0.01, 0.03, 0.05, 0.07)]
+    assert needed == sorted(needed) and needed[0] == 6
+    assert planning.smallest_change(0.07, needed[-1], MATERIAL) <= math.log(1.1)
+    assert planning.smallest_change(0.07, needed[-1] - 1, MATERIAL) > math.log(1.1)
 
 
-class TestSplit:
-    @staticmethod
-    def noise(run: float, between: float) -> planning.Noise:
-        whole = math.sqrt(between**2 + planning.MEDIAN_OF_5 * run**2 / 5)
-        return planning.Noise(run, between, whole, whole)
-
-    def test_many_runs_pay_where_a_round_is_dear_and_runs_are_noisy(self) -> None:
-        found = planning.cheapest(self.noise(0.15, 0.02), (30.0, 1.0), math.log(1.15), MATERIAL)
-        assert found is not None
-        assert found.runs > 8
-        # with 5 runs, the spread of round medians is 8.29 %
-        assert found.seconds < 0.8 * 2 * (planning.rounds_for(0.0829, math.log(1.15), MATERIAL) or 0) * 35.0
-
-    def test_the_floor_of_6_rounds_keeps_the_runs_few(self) -> None:
-        found = planning.cheapest(self.noise(0.02, 0.001), (30.0, 1.0), math.log(1.1), MATERIAL)
-        assert found == planning.Split(5, 6, 2 * 6 * 35.0)
-
-    def test_it_agrees_with_the_formula_where_the_floor_is_far(self) -> None:
-        seconds, run, between = (20.0, 1.0), 0.15, 0.05
-        found = planning.cheapest(self.noise(run, between), seconds, math.log(1.07), 0.01)
-        assert found is not None
-        formula = math.sqrt(seconds[0] / seconds[1] * planning.MEDIAN_OF_MANY * (run / between) ** 2)
-        assert found.rounds > 20
-        assert found.runs == pytest.approx(formula, rel=0.35)
-
-    def test_no_split_helps_if_the_rounds_alone_vary_too_much(self) -> None:
-        assert planning.cheapest(self.noise(0.01, 0.5), (10.0, 1.0), math.log(1.06), MATERIAL) is None
+def test_with_6_rounds_no_level_of_an_experiment_can_win() -> None:
+    assert planning.smallest_change(0.01, 6, MATERIAL, contrasts=1) < math.inf
+    assert planning.smallest_change(0.01, 6, MATERIAL, contrasts=2) == math.inf
+    assert planning.rounds_for(0.01, math.log(1.1), MATERIAL, contrasts=2) == 7
+    assert planning.smallest_change(0.05, 12, 0.01, 3) > planning.smallest_change(0.05, 12, 0.01)
 
 
-class TestBoots:
-    def test_the_spread_of_boots_is_what_rounds_do_not_explain(self) -> None:
-        chance = random.Random(5)
-        found = []
-        for _pilot in range(200):
-            boots = []
-            for _boot in range(8):
-                level = chance.gauss(0.0, 0.03)
-                boots.append([level + chance.gauss(0.0, 0.02) for _round in range(8)])
-            found.append(planning.of_boots(boots, 0.02) or 0.0)
-        assert math.sqrt(fmean(one**2 for one in found)) == pytest.approx(0.03, rel=0.1)
+def split_of(
+    run: float, between: float, seconds: tuple[float, float], change: float, material: float
+) -> planning.Split | None:
+    whole = math.sqrt(between**2 + planning.MEDIAN_OF_5 * run**2 / 5)
+    return planning.cheapest(planning.Noise(run, between, whole, whole), seconds, math.log(change), material)
 
-    def test_two_boots_say_nothing(self) -> None:
-        assert planning.of_boots([[0.0] * 8, [1.0] * 8], 0.02) is None
 
-    def test_rounds_alone_are_no_spread_of_boots(self) -> None:
-        assert planning.of_boots([[0.01, -0.01], [-0.01, 0.01], [0.0, 0.0]], 0.02) == 0.0
+def test_many_runs_pay_where_a_round_is_dear_and_runs_are_noisy() -> None:
+    found = split_of(0.15, 0.02, (30.0, 1.0), 1.15, MATERIAL)
+    assert found is not None
+    assert found.runs > 8
+    # with 5 runs, the spread of round medians is 8.29 %
+    assert found.seconds < 0.8 * 2 * (planning.rounds_for(0.0829, math.log(1.15), MATERIAL) or 0) * 35.0
+    # the floor of 6 rounds keeps the runs few, and no split helps if the rounds alone vary too much
+    assert split_of(0.02, 0.001, (30.0, 1.0), 1.1, MATERIAL) == planning.Split(5, 6, 2 * 6 * 35.0)
+    assert split_of(0.01, 0.5, (10.0, 1.0), 1.06, MATERIAL) is None
+
+
+def test_the_split_agrees_with_the_formula_where_the_floor_is_far() -> None:
+    found = split_of(0.15, 0.05, (20.0, 1.0), 1.07, 0.01)
+    assert found is not None
+    formula = math.sqrt(20.0 / 1.0 * planning.MEDIAN_OF_MANY * (0.15 / 0.05) ** 2)
+    assert found.rounds > 20
+    assert found.runs == pytest.approx(formula, rel=0.35)
+
+
+@pytest.mark.nightly
+def test_the_spread_of_boots_is_what_rounds_do_not_explain() -> None:
+    chance = random.Random(5)
+    found = []
+    for _pilot in range(200):
+        levels = [chance.gauss(0.0, 0.03) for _boot in range(8)]
+        boots = [[level + chance.gauss(0.0, 0.02) for _round in range(8)] for level in levels]
+        found.append(planning.of_boots(boots, 0.02) or 0.0)
+    assert math.sqrt(fmean(one**2 for one in found)) == pytest.approx(0.03, rel=0.1)
+
+
+def test_two_boots_say_nothing_and_rounds_alone_are_no_spread_of_boots() -> None:
+    assert planning.of_boots([[0.0] * 8, [1.0] * 8], 0.02) is None
+    assert planning.of_boots([[0.01, -0.01], [-0.01, 0.01], [0.0, 0.0]], 0.02) == 0.0
 
 
 class TestTwoGroups:
+    @pytest.mark.nightly
     @pytest.mark.parametrize("values", [8, 12, 24, 60])
     def test_one_group_is_seldom_taken_for_two(self, values: int) -> None:
         chance, samples = random.Random(6), 600
@@ -201,6 +192,7 @@ class TestTwoGroups:
         )
         assert hits <= 0.02 * samples
 
+    @pytest.mark.nightly
     @pytest.mark.parametrize(("values", "share"), [(12, 0.3), (24, 0.55), (60, 0.8)])
     def test_two_groups_15_percent_apart_are_found(self, values: int, share: float) -> None:
         chance, samples = random.Random(7), 300
@@ -212,10 +204,12 @@ class TestTwoGroups:
         )
         assert hits >= share * samples
 
-    def test_groups_less_than_5_percent_apart_do_not_matter(self) -> None:
+    def test_groups_less_than_5_percent_apart_do_not_matter_and_few_values_are_no_groups(self) -> None:
         assert not planning.two_groups([0.0, 0.04] * 6, 12)
         assert planning.two_groups([0.0, 0.06] * 6, 12)
+        assert not planning.two_groups([0.0, 1.0] * 3, 6)
 
+    @pytest.mark.nightly
     def test_runs_of_the_same_rounds_do_not_count_one_by_one(self) -> None:
         chance, samples = random.Random(9), 300
         hits = 0
@@ -224,37 +218,33 @@ class TestTwoGroups:
             hits += planning.two_groups([chance.gauss(level, 0.01) for level in levels for _run in range(5)], 12)
         assert hits <= 0.03 * samples
 
-    def test_few_values_are_no_groups(self) -> None:
-        assert not planning.two_groups([0.0, 1.0] * 3, 6)
+
+QUIET = [[0.01 * math.sin(7.0 * place) for place in range(12)]]
 
 
-class TestTryOut:
-    QUIET = [[0.01 * math.sin(7.0 * place) for place in range(12)]]
-
-    def test_quiet_rounds_end_in_unchanged(self) -> None:
-        words = planning.try_out(self.QUIET, 16, MATERIAL, 50, "seed")
-        assert words == {UNCHANGED: 50}
-
-    def test_false_verdicts_are_rare_in_any_noise(self) -> None:
-        chance = random.Random(8)
-        words = planning.try_out([[chance.gauss(0.0, 0.08) for _round in range(12)]], 16, MATERIAL, 150, "seed")
-        assert words[IMPROVED] + words[REGRESSED] <= 8
-        assert words[INCONCLUSIVE] > words[UNCHANGED]
-
-    def test_the_same_seed_gives_the_same_verdicts(self) -> None:
-        rounds = [[0.05 * math.sin(9.0 * place) for place in range(12)]]
-        assert planning.try_out(rounds, 12, 0.02, 40, "a") == planning.try_out(rounds, 12, 0.02, 40, "a")
+def test_quiet_rounds_end_in_unchanged_and_the_same_seed_gives_the_same_verdicts() -> None:
+    assert planning.try_out(QUIET, 16, MATERIAL, 5, "seed") == {UNCHANGED: 5}
+    rounds = [[0.05 * math.sin(9.0 * place) for place in range(12)]]
+    assert planning.try_out(rounds, 12, 0.02, 5, "a") == planning.try_out(rounds, 12, 0.02, 5, "a")
 
 
-@pytest.mark.parametrize(
-    ("probability", "free", "quantile"),
-    [(0.975, 9, 2.2622), (0.9989, 9, 4.2322), (0.8, 21, 0.8591), (0.995, 29, 2.7564), (0.999, 5, 5.8934)],
-)
-def test_quantiles_of_t(probability: float, free: int, quantile: float) -> None:
-    assert planning.student(probability, free) == pytest.approx(quantile, rel=0.004)
+@pytest.mark.nightly
+def test_false_verdicts_are_rare_in_any_noise() -> None:
+    chance = random.Random(8)
+    words = planning.try_out([[chance.gauss(0.0, 0.08) for _round in range(12)]], 16, MATERIAL, 150, "seed")
+    assert words[IMPROVED] + words[REGRESSED] <= 8
+    assert words[INCONCLUSIVE] > words[UNCHANGED]
 
 
-@pytest.mark.parametrize(("rounds", "factor"), [(6, 1.56), (8, 1.40), (12, 1.27)])
-def test_the_bounds_of_the_design(rounds: int, factor: float) -> None:
-    free = rounds - 2
-    assert math.sqrt(free / planning.chi_square(0.2, free)) == pytest.approx(factor, abs=0.01)
+def test_quantiles_of_t_and_the_bounds_of_the_design() -> None:
+    for probability, free, quantile in (
+        (0.975, 9, 2.2622),
+        (0.9989, 9, 4.2322),
+        (0.8, 21, 0.8591),
+        (0.995, 29, 2.7564),
+        (0.999, 5, 5.8934),
+    ):
+        assert planning.student(probability, free) == pytest.approx(quantile, rel=0.004)
+    for rounds, factor in ((6, 1.56), (8, 1.40), (12, 1.27)):
+        free = rounds - 2
+        assert math.sqrt(free / planning.chi_square(0.2, free)) == pytest.approx(factor, abs=0.01)
