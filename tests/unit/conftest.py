@@ -57,29 +57,36 @@ def pytest_configure(config):
 
 
 class NothingLeft:
-    """Fails a test that leaves a process in the network namespace of these tests."""
+    """Fails the last test of a file if tests of the file leave a process in their network namespace, and names them."""
 
     def __init__(self):
         self.network = os.readlink("/proc/self/ns/net")
-        self.newest = self._newest_process()
         self.command = self._command(os.getpid())
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_logfinish(self):
         self.newest = self._newest_process()
+        self.left_by = {}  # {process id: test}
 
-    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_teardown(self, item, nextitem):
-        yield
-        if self._newest_process() == self.newest:
+        item.last_of_file = nextitem is None or nextitem.fspath != item.fspath
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(self, item, call):
+        outcome = yield
+        if call.when != "teardown" or self._newest_process() == self.newest:
             return  # nothing was started since
+        for pid in self._processes():
+            self.left_by.setdefault(pid, item.nodeid)
+        if not item.last_of_file:
+            return
         end = time.monotonic() + SECONDS_TO_END
-        left = self._processes()
-        while left and time.monotonic() < end:
+        while self._processes() and time.monotonic() < end:
             time.sleep(0.02)
-            left = self._processes()
+        left = self._processes()
+        self.newest = self._newest_process()
         if left:
-            pytest.fail("%s leaves processes: %s" % (item.nodeid, "; ".join(left)), pytrace=False)
+            report = outcome.get_result()
+            report.outcome = "failed"
+            report.longrepr = "\n".join("%s leaves %s" % (self.left_by.get(pid), text) for pid, text in left.items())
 
     @staticmethod
     def _newest_process():
@@ -87,8 +94,9 @@ class NothingLeft:
             return text.read().split()[-1]
 
     def _processes(self):
-        """The command lines of the processes here, without this one and the servers that it keeps."""
-        return [text for text in map(self._shown, filter(str.isdigit, os.listdir("/proc"))) if text]
+        """{process id: command line} of the processes here, without this one and the servers that it keeps."""
+        shown = ((pid, self._shown(pid)) for pid in os.listdir("/proc") if pid.isdigit())
+        return {pid: text for pid, text in shown if text}
 
     @staticmethod
     def _command(pid):
@@ -108,4 +116,4 @@ class NothingLeft:
             return ""
         # a fork of this process is a deputy, and ends with it
         kept = parent == str(os.getpid()) and (command == self.command or any(name in command for name in SERVERS))
-        return "" if kept or not command else "%s %s" % (pid, command)
+        return "" if kept else command
