@@ -163,17 +163,6 @@ def test_waivers_are_told_with_their_owners(story):
     assert row["waiver"]["owner"] == "Ada Byron" and row["waiver"]["reason"] == "on trial"
 
 
-def test_the_table_counts_every_host_and_shows_only_what_matters(story):
-    made = story["drift"]
-    rows = [line.split()[0] for line in made.lines(r"app\d+ ")]
-    assert rows[0] == LOST and set(rows) == {LOST, DRIFTED, EXPIRED, WAIVED}
-    assert made.lines(rf"{LOST} .*unreachable$") and made.lines(rf"{WAIVED} .*waived$")
-    (totals,) = made.lines("8 hosts: ")
-    assert all(part in totals for part in ("7 ok", "1 unreachable", "2 drifted", "1 waived"))
-    for owner in ("Ada Byron", "Carl Gauss", "Emmy Noether"):
-        assert made.lines(f".*{owner}"), owner
-
-
 def test_a_part_of_the_site(story):
     limited = story["limited"]
     assert limited.verdicts() == {DRIFTED: ["drifted"]} and limited.verdicts("cpu_topology") == {}

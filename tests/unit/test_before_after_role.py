@@ -240,54 +240,6 @@ def test_values_that_are_neither_state_are_not_given_up(site: Site) -> None:
     assert (site.masks("app1"), site.masks("app2")) == (NONE, NONE)
 
 
-READ_MASK = """\
-import json, sys, time
-tuned, chance = any(int(word, 16) for word in open(sys.argv[1]).read().split(',')), time.time() % 0.01
-print('warming up')
-print(json.dumps({'rate': (125 if tuned else 100) + chance, 'waiting': {'s': (3 if tuned else 2) + chance}}))
-"""
-
-
-@pytest.mark.nightly
-def test_a_program_of_the_users_is_judged_by_its_figures(site: Site) -> None:
-    """The program really reads what the tuning set. One figure rises and is better, the other rises and is worse."""
-    path = site.folder / "app1" / "tree" / "sys/class/net/hsi0/queues/rx-0/rps_cpus"
-    argv = ["/usr/bin/python3", "-c", READ_MASK, str(path)]
-    rate = {"name": "rate", "unit": "rows/s", "better": "higher", "pattern": '"rate": (?P<value>[0-9.]+)'}
-    wait = {"name": "waiting_s", "unit": "s", "better": "lower", "pattern": '"s": (?P<value>[0-9.]+)'}
-    commands = [
-        {"name": "rate", "argv": argv, "figures": [rate, wait], "environment": {"PASSWORD": "secret-4711", "N": 1}},
-        {"name": "wait", "argv": argv, "figures": [wait]},
-    ]
-    passed, text = site.play(
-        "before_after",
-        "-vvv",
-        limit="app1",
-        measure_workloads=["command"],
-        measure_commands=commands,
-        measure_rounds=6,
-        measure_runs=2,
-    )
-    assert passed, text
-    folder = site.results / "c1"
-    report = json.loads((folder / "report.json").read_text())
-    verdicts = {item["workload"]: item["verdict"] for item in report["comparisons"]}
-    assert verdicts == {"command-rate": "IMPROVED", "command-wait": "REGRESSED"}
-    assert report["verdict"] == "REGRESSED"
-    records = [json.loads(path.read_text()) for path in (folder / "app1").glob("*-command-rate-peer.json")]
-    assert {(item["phase"], item["round"]) for item in records} == {
-        (phase, number) for phase in (looks.BEFORE, looks.AFTER) for number in range(1, 7)
-    }
-    for item in records:
-        assert item["workload"]["params"]["environment"] == "N PASSWORD" and item["peer"] == "peer"
-        for run in item["runs"]:
-            assert run["ok"] and {"rate", "waiting_s", "elapsed_s", "units"} <= set(run["metrics"])
-            assert all(run["cpu"][side]["user_s"] is not None for side in ("client", "server"))
-    page = (folder / "report.html").read_text()
-    assert "command-rate" in page and "rows/s" in page
-    assert "secret-4711" not in text + "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
-
-
 @pytest.mark.gate
 def test_a_round_of_an_experiment_is_one_line_with_the_callback_quiet(
     site: Site, monkeypatch: pytest.MonkeyPatch

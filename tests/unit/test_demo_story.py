@@ -53,7 +53,3 @@ def test_the_story(kept: str | None, told: str) -> None:
 def test_a_host_that_is_not_as_it_was_fails_the_demo(first: demo.Found, last: demo.Found, told: str) -> None:
     assert demo.as_found(first, last).startswith(told)
     assert demo.problems(report(), first, last) == ["the hosts are not as they were"]
-
-
-def test_an_incomplete_experiment_fails_the_demo() -> None:
-    assert demo.problems(report(complete=False), FOUND, FOUND) == ["the experiment is not complete"]
