@@ -8,12 +8,10 @@ The tuning is the real one, on a tree of files in place of /sys; the measurement
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
 from kernel import KernelHost
 from linked_collection import linked_collection
 from playing import ansible_playbook, environment
@@ -165,24 +163,6 @@ def test_without_a_measurement_a_host_is_left_as_it_was_found(site: Site) -> Non
         assert f"unreachable, the peer of {name}, cannot be reached" in text
         assert f"not both states were measured, so {name} was left as it was found" in text
     assert [site.tree(name) for name in names] == found
-
-
-@pytest.mark.nightly
-def test_hosts_with_orders_of_their_own_set_their_states_together(site: Site) -> None:
-    passed, text = site.play("before_after", measure_rounds=2)
-    assert passed, text
-    protocols, orders = [], []
-    for name in ("app1", "app2"):
-        records = [json.loads(path.read_text()) for path in (site.results / "c1" / name).glob("*-pingpong-*")]
-        orders.append([item["phase"] for item in sorted(records, key=lambda item: str(item["started"]))])
-        protocols += [item["protocol"] for item in records]
-    assert orders == [looks.order(f"c1 {name}", 2) for name in ("app1", "app2")] and orders[0] != orders[1]
-    assert {(item["seed"], item["session"]) for item in protocols} == {("c1 app1", 1), ("c1 app2", 1)}
-    # each step is one task for both, whichever of them was ready first
-    both = "(app1, app2|app2, app1)"
-    for number in (1, 2, 3, 4):
-        assert re.search(rf"state\.yml for {both} => \(item=round {number}\)", text), text
-    assert text.count("Measure round trips: round ") == 4
 
 
 @pytest.mark.nightly

@@ -95,8 +95,6 @@ def test_an_error_is_met_once_or_from_then_on(folder, lasting, refused):
         (lambda path: path.unlink(), "lost /file"),
         (lambda path: path.with_name("more").mkdir(), "left /more"),
         (lambda path: path.with_name("empty").rmdir(), "lost /empty"),
-        (lambda path: path.with_name("empty").chmod(0o700), "/empty is ('0o40700'"),
-        (lambda path: path.with_name("link").symlink_to("file"), "left /link"),
     ],
 )
 def test_every_difference_of_a_tree_is_seen(folder, change, words):
@@ -158,11 +156,8 @@ DOUBTED = {**CHANGED, "flag": "it changed by -28.6 %, which is not credited: oth
 @pytest.mark.parametrize(
     "case, verdict, comparison, right",
     [
-        ("aa", "INCONCLUSIVE", {}, True),
         ("aa", "IMPROVED", {}, False),
         ("slower", "REGRESSED", {}, True),
-        ("slower", "UNCHANGED", {}, False),
-        ("faster", "IMPROVED", {}, True),
         ("faster", "NO DATA", {}, False),
         ("neighbour", "INCONCLUSIVE", FLAGGED, True),
         ("neighbour", "INCONCLUSIVE", {}, False),
