@@ -165,27 +165,6 @@ def test_without_a_measurement_a_host_is_left_as_it_was_found(site: Site) -> Non
     assert [site.tree(name) for name in names] == found
 
 
-@pytest.mark.nightly
-def test_more_rounds_of_the_same_change(site: Site) -> None:
-    few: dict[str, Any] = {"limit": "app1", "measure_max_rounds": 1}
-    assert site.play("before_after", **few)[0]
-    passed, text = site.play("before_after", **few)
-    assert not passed and "holds records already" in text
-    few |= {"before_after_continue": True, "measure_max_rounds": 2}
-    passed, text = site.play("before_after", "--check", **few)
-    assert passed, text
-    assert "2 rounds of each state" in text and "Start the servers on the peer" not in text
-    assert len(list((site.results / "c1" / "app1").glob("*-pingpong-*"))) == 2
-    passed, text = site.play("before_after", **few)
-    assert passed, text
-    records = [json.loads(path.read_text()) for path in (site.results / "c1" / "app1").glob("*-pingpong-*")]
-    found = sorted((item["phase"], item["round"], item["protocol"]["session"]) for item in records)
-    assert found == [("after", 1, 1), ("after", 2, 2), ("before", 1, 1), ("before", 2, 2)]
-    passed, text = site.play("before_after", **few, measure_runs=2)
-    assert not passed and "its measure_runs of app1 were 1, now 2" in text
-    assert site.masks("app1") == ALL
-
-
 @pytest.mark.gate
 def test_measured_in_both_states_a_host_is_left_in_its_final_one(site: Site) -> None:
     # the second round of the state after

@@ -90,10 +90,8 @@ def test_version_changelog_and_tag_belong_together(
     [
         ("0.10.0", "breaking_changes", ""),
         ("0.10.1", "breaking_changes", "minor"),
-        ("1.0.0", "removed_features", ""),
         ("1.0.1", "removed_features", "major"),
         ("1.1.0", "breaking_changes", "major"),
-        ("1.1.0", "deprecated_features", ""),
         ("2.0.0", "removed_features", ""),
     ],
 )

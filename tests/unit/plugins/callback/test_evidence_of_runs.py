@@ -61,28 +61,6 @@ def test_a_users_playbook_with_batches_and_imports(tmp_path: Path) -> None:
 
 
 @pytest.mark.gate
-def test_a_rollout_says_once_why_it_stopped(tmp_path: Path) -> None:
-    hosts = {"app1": COMPLIANT, "app2": CRASHED, "app3": DRIFTED, "app4": COMPLIANT}
-    site = Site(tmp_path, hosts)
-    play = {"hosts": "all", "gather_facts": False, "serial": [1, 2], "vars": {"zpower_evidence": "rollout"}}
-    call = {"ansible.builtin.import_role": {"name": "zpower.sap_tuning.tune"}}
-    judge = {"name": "Judge", "ansible.builtin.fail": {"msg": "batch 2 is bad"}, "run_once": True}
-    judge.update(delegate_to="localhost", when="'app2' in ansible_play_batch")
-    rescue = {"ansible.builtin.debug": {"msg": "judged later"}}
-    play["tasks"] = [{"name": "Set", "block": [call], "rescue": [rescue]}, judge]
-    (tmp_path / "play.yml").write_text(json.dumps([play]))
-    site.environment["ANSIBLE_CALLBACKS_ENABLED"] = "zpower.sap_tuning.tunings"
-    status, text = site.play("play.yml")
-    assert status == 2, text
-    found = site.evidence("rollout")
-    assert outcomes(found) == {"app1": "ok", "app2": "failed", "app3": "ok", "app4": "not_reached"}
-    assert found["run"]["stopped"] == "batch 2 is bad" and found["result"] == "error"
-    assert "batch 2 is bad" not in [host["message"] for host in found["hosts"]]
-    table = text.partition("\nTUNINGS ")[2]
-    assert table.count("batch 2 is bad") == 1 and "\nbatch 2 is bad\n" in table
-
-
-@pytest.mark.gate
 def test_slices_at_the_same_time_are_one_run(tmp_path: Path) -> None:
     site = Site(
         tmp_path, {"app1": COMPLIANT, "app2": DRIFTED, "app3": COMPLIANT, "app4": COMPLIANT}, zpower_drift="warn"

@@ -682,15 +682,15 @@ class TestEvidence:
         assert said.startswith("the evidence of verify cannot be written: ")
         assert rows(one) and not any(line.startswith("Evidence") for line in shown.lines)
 
-    @pytest.mark.parametrize(("form", "shown"), [("none", []), ("json", [[{**DRIFTED, "host": "app1"}]])])
+    @pytest.mark.parametrize(("form", "printed"), [("none", []), ("json", [[{**RECORD, "host": "app1"}]])])
     def test_the_format_of_the_table_does_not_matter_for_the_files(
-        self, evidence: Make, tmp_path: Path, form: str, shown: list[Any]
+        self, evidence: Make, tmp_path: Path, form: str, printed: list[Any]
     ) -> None:
         one = evidence()
         one._format = form
-        one.v2_runner_on_ok(outcome("app1", call(DRIFTED, NOTHING)))
+        one.v2_runner_on_ok(outcome("app1", call(RECORD, NOTHING)))
         one.v2_playbook_on_stats(Stats())
-        assert [json.loads(line) for line in one._display.lines] == shown
+        assert [json.loads(line) for line in one._display.lines] == printed
         assert document(tmp_path)["run"]["ended"]
 
     def test_a_refusal_of_a_later_play_writes_what_came_before(
