@@ -160,6 +160,8 @@ def test_two_hosts_of_a_run(results: Path) -> None:
     ]
     assert diff(results, host="app1", other_host="app2", to="monday")["lines"][2] == "  mtu: 1501 → 9000"
     assert len(result["runs"]) == 1
+    # one host of two runs
+    assert [diff(results, host=name)["differs"] for name in ("app1", "app2")] == [True, False]
 
 
 NEAREST = (

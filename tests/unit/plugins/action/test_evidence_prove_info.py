@@ -293,6 +293,12 @@ def test_signers_without_an_identity_are_refused(results: Path) -> None:
         run_action(action, {"results": str(results), "evidence_signers": "x"})
 
 
+def test_a_list_that_nobody_can_read_refuses_the_next_run(results: Path) -> None:
+    (results / files.SUMS).write_text("no list\n")
+    with pytest.raises(ValueError, match="SHA256SUMS is damaged"):
+        write(results, 23)
+
+
 def test_runs_that_end_at_once_stand_one_behind_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "PATIENCE_S", 3600.0)
     threads = [threading.Thread(target=write, args=(tmp_path, day, ("json",))) for day in range(10, 20)]
