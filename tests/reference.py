@@ -209,10 +209,6 @@ def about(path: Path) -> dict[str, str]:
     return {key: " ".join(texts) for key, texts in found.items()}
 
 
-def variables_of(path: Path) -> list[str]:
-    return about(path)["Variables"].split(", ")
-
-
 def marked(key: str, text: str) -> str:
     """The text of a comment in Markdown: options and variables as code."""
     pattern = r"\w+" if key == "Variables" else r"\w+ -e \w+=\w+|--[a-z]+|\b(?:zpower|rollout|before_after|report)_\w+"

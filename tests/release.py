@@ -16,7 +16,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -359,14 +358,6 @@ def check_licences(tools: Path) -> None:
     must([tools / "reuse", "lint"])
 
 
-def check_signatures(archive: Path) -> None:
-    """What ansible-galaxy says of good and of bad signatures, with throw-away keys."""
-    if not shutil.which("gpg"):
-        raise Skipped("gpg is missing (Debian package gpg)")
-    if problems := signing.problems(archive, BIN):
-        raise Failed("\n".join(problems))
-
-
 def needs(archive: Path) -> list[dict[str, Any]]:
     """The components that the collection needs, by the files in its archive."""
     with tarfile.open(archive) as content:
@@ -462,7 +453,6 @@ def main() -> int:
         ("licences", lambda: check_licences(said.tools)),
         ("vulnerabilities", lambda: check_vulnerabilities(said.tools)),
         ("bandit", lambda: check_bandit(said.tools)),
-        ("signatures", lambda: check_signatures(archive)),
         ("SBOM", lambda: write_sbom(archive, said.tools)),
         ("checksums", lambda: write_sums(archive)),
     ]

@@ -163,14 +163,6 @@ class Browser:
             "Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}]
         )
 
-    def paper(self) -> bytes:
-        """The page as a PDF of A4, with the margins of its style sheet."""
-        self.call("Emulation.clearDeviceMetricsOverride")
-        self.call("Emulation.setEmulatedMedia", media="")
-        size = {"paperWidth": 8.27, "paperHeight": 11.69}
-        answer = self.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True, **size)
-        return base64.b64decode(answer["data"])
-
     def picture(self, height: int | None = None, first: str = "") -> bytes:
         """A PNG of the whole page, or of ``height`` pixels from its top, or from the element ``first`` on."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]

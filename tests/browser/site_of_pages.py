@@ -15,10 +15,10 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import of_scaling, of_trend
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import to_html as rollout_html
 from rendering import render
-from report_samples import NAMES, fleet, fourteen, sample
+from report_samples import NAMES, fleet, sample
 from series_samples import banking, connections, virtualization
 
-REPORTS = [*NAMES, "fleet", "fourteen"]
+REPORTS = [*NAMES, "fleet"]
 SERIES = {
     "trend": lambda: of_trend.html(banking()),
     "scaling": lambda: of_scaling.html(connections()),
@@ -45,7 +45,7 @@ def page(name: str) -> bytes:
         return "".join(to_html.lines(EVIDENCE[name]())).encode()
     if name in SERIES:
         return "".join(SERIES[name]()).encode()
-    report = fleet(200) if name == "fleet" else fourteen() if name == "fourteen" else sample(name)
+    report = fleet(200) if name == "fleet" else sample(name)
     return render(report, "html").encode()
 
 

@@ -30,25 +30,12 @@ FIRST = 3
 """Among so many results of a search, the wanted page is expected."""
 SEARCHES = {
     "undo": "guide/take_back",
-    "sudo": "security",
     "exit code": "codes_files_ports",
-    "waiver": "evidence",
     "rps_cpus": "tunings/rps",
-    "unreachable": "troubleshooting",
-    "uninstall": "uninstall",
-    "AIX": "aix",
-    "probation": "probation",
     "steal": "tunings/hiperdispatch",
-    "inconclusive": "reading_a_report",
     "firewall": "codes_files_ports",
-    "check mode": "start",
     "python 3.6": "support",
-    "proxy": "start",
-    "air gap": "start",
-    "niping": "workloads",
-    "enqt": "workloads",
     "SMC": "tunings/smc",
-    "report": "reading_a_report",
     "how long does it take": "guide/index",
 }
 

@@ -4,8 +4,6 @@
 
 from __future__ import annotations
 
-import re
-
 from devtools import Browser
 from report_samples import HOSTILE, HOSTILE_INVISIBLE
 from site_of_pages import Site
@@ -89,24 +87,3 @@ def test_on_paper_folded_parts_are_open(browser: Browser, site: Site) -> None:
     browser.show(width=720, media="print")  # A4 at 96 pixels an inch, less the margins
     assert browser.value("document.scrollingElement.scrollWidth") <= 720
     assert browser.value("getComputedStyle(document.querySelector('nav')).display") == "none"
-
-
-def pages_of(pdf: bytes) -> int:
-    return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
-
-
-def test_fourteen_comparisons_print_on_six_pages_and_the_runs_on_their_own(browser: Browser, site: Site) -> None:
-    browser.show()
-    browser.open(site.url("fourteen"))
-    assert browser.value("document.querySelector('main').lastElementChild.id") == "runs"
-    assert len(browser.value("[...document.querySelectorAll('.runs')].map(e => e.id)")) == 16  # with two controls
-    everything = pages_of(browser.paper())
-    browser.value("document.querySelectorAll('.annex, footer').forEach(e => e.remove()); true")
-    without_annex = pages_of(browser.paper())
-    assert 1 <= without_annex <= 6
-    assert without_annex < everything <= without_annex + 3
-    browser.value("document.querySelectorAll('main > :not(#next)').forEach(e => e.remove()); true")
-    assert pages_of(browser.paper()) == 1  # pages are counted
-    browser.show(media="print")
-    browser.open(site.url("fourteen"))
-    assert browser.value("getComputedStyle(document.querySelector('#runs')).breakBefore") == "page"

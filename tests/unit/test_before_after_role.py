@@ -8,12 +8,10 @@ The tuning is the real one, on a tree of files in place of /sys; the measurement
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
 from kernel import KernelHost
 from linked_collection import linked_collection
 from playing import ansible_playbook, environment
@@ -167,45 +165,6 @@ def test_without_a_measurement_a_host_is_left_as_it_was_found(site: Site) -> Non
     assert [site.tree(name) for name in names] == found
 
 
-@pytest.mark.nightly
-def test_hosts_with_orders_of_their_own_set_their_states_together(site: Site) -> None:
-    passed, text = site.play("before_after", measure_rounds=2)
-    assert passed, text
-    protocols, orders = [], []
-    for name in ("app1", "app2"):
-        records = [json.loads(path.read_text()) for path in (site.results / "c1" / name).glob("*-pingpong-*")]
-        orders.append([item["phase"] for item in sorted(records, key=lambda item: str(item["started"]))])
-        protocols += [item["protocol"] for item in records]
-    assert orders == [looks.order(f"c1 {name}", 2) for name in ("app1", "app2")] and orders[0] != orders[1]
-    assert {(item["seed"], item["session"]) for item in protocols} == {("c1 app1", 1), ("c1 app2", 1)}
-    # each step is one task for both, whichever of them was ready first
-    both = "(app1, app2|app2, app1)"
-    for number in (1, 2, 3, 4):
-        assert re.search(rf"state\.yml for {both} => \(item=round {number}\)", text), text
-    assert text.count("Measure round trips: round ") == 4
-
-
-@pytest.mark.nightly
-def test_more_rounds_of_the_same_change(site: Site) -> None:
-    few: dict[str, Any] = {"limit": "app1", "measure_max_rounds": 1}
-    assert site.play("before_after", **few)[0]
-    passed, text = site.play("before_after", **few)
-    assert not passed and "holds records already" in text
-    few |= {"before_after_continue": True, "measure_max_rounds": 2}
-    passed, text = site.play("before_after", "--check", **few)
-    assert passed, text
-    assert "2 rounds of each state" in text and "Start the servers on the peer" not in text
-    assert len(list((site.results / "c1" / "app1").glob("*-pingpong-*"))) == 2
-    passed, text = site.play("before_after", **few)
-    assert passed, text
-    records = [json.loads(path.read_text()) for path in (site.results / "c1" / "app1").glob("*-pingpong-*")]
-    found = sorted((item["phase"], item["round"], item["protocol"]["session"]) for item in records)
-    assert found == [("after", 1, 1), ("after", 2, 2), ("before", 1, 1), ("before", 2, 2)]
-    passed, text = site.play("before_after", **few, measure_runs=2)
-    assert not passed and "its measure_runs of app1 were 1, now 2" in text
-    assert site.masks("app1") == ALL
-
-
 @pytest.mark.gate
 def test_measured_in_both_states_a_host_is_left_in_its_final_one(site: Site) -> None:
     # the second round of the state after
@@ -238,54 +197,6 @@ def test_values_that_are_neither_state_are_not_given_up(site: Site) -> None:
     passed, text = site.play("rollback")
     assert passed, text
     assert (site.masks("app1"), site.masks("app2")) == (NONE, NONE)
-
-
-READ_MASK = """\
-import json, sys, time
-tuned, chance = any(int(word, 16) for word in open(sys.argv[1]).read().split(',')), time.time() % 0.01
-print('warming up')
-print(json.dumps({'rate': (125 if tuned else 100) + chance, 'waiting': {'s': (3 if tuned else 2) + chance}}))
-"""
-
-
-@pytest.mark.nightly
-def test_a_program_of_the_users_is_judged_by_its_figures(site: Site) -> None:
-    """The program really reads what the tuning set. One figure rises and is better, the other rises and is worse."""
-    path = site.folder / "app1" / "tree" / "sys/class/net/hsi0/queues/rx-0/rps_cpus"
-    argv = ["/usr/bin/python3", "-c", READ_MASK, str(path)]
-    rate = {"name": "rate", "unit": "rows/s", "better": "higher", "pattern": '"rate": (?P<value>[0-9.]+)'}
-    wait = {"name": "waiting_s", "unit": "s", "better": "lower", "pattern": '"s": (?P<value>[0-9.]+)'}
-    commands = [
-        {"name": "rate", "argv": argv, "figures": [rate, wait], "environment": {"PASSWORD": "secret-4711", "N": 1}},
-        {"name": "wait", "argv": argv, "figures": [wait]},
-    ]
-    passed, text = site.play(
-        "before_after",
-        "-vvv",
-        limit="app1",
-        measure_workloads=["command"],
-        measure_commands=commands,
-        measure_rounds=6,
-        measure_runs=2,
-    )
-    assert passed, text
-    folder = site.results / "c1"
-    report = json.loads((folder / "report.json").read_text())
-    verdicts = {item["workload"]: item["verdict"] for item in report["comparisons"]}
-    assert verdicts == {"command-rate": "IMPROVED", "command-wait": "REGRESSED"}
-    assert report["verdict"] == "REGRESSED"
-    records = [json.loads(path.read_text()) for path in (folder / "app1").glob("*-command-rate-peer.json")]
-    assert {(item["phase"], item["round"]) for item in records} == {
-        (phase, number) for phase in (looks.BEFORE, looks.AFTER) for number in range(1, 7)
-    }
-    for item in records:
-        assert item["workload"]["params"]["environment"] == "N PASSWORD" and item["peer"] == "peer"
-        for run in item["runs"]:
-            assert run["ok"] and {"rate", "waiting_s", "elapsed_s", "units"} <= set(run["metrics"])
-            assert all(run["cpu"][side]["user_s"] is not None for side in ("client", "server"))
-    page = (folder / "report.html").read_text()
-    assert "command-rate" in page and "rows/s" in page
-    assert "secret-4711" not in text + "".join(path.read_text() for path in folder.rglob("*") if path.is_file())
 
 
 @pytest.mark.gate

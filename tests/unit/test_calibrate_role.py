@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import records_factory as factory
 from playing import ansible_playbook
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -33,23 +32,6 @@ def calibrate(folder: Path, *arguments: str, **variables: Any) -> tuple[bool, st
     command = ["-i", "app1,", "zpower.sap_tuning.calibrate", "-e", json.dumps({**VARIABLES, **variables})]
     done = ansible_playbook(*command, *arguments, cwd=folder)
     return done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.nightly
-def test_a_second_run_is_another_session_of_the_same_calibration(tmp_path: Path) -> None:
-    """The first one had another workload, so its rounds do not count."""
-    earlier = factory.Plan(change="calibration", hosts=("app1", "app2"), rounds=3, design="blocks", control=False)
-    records = [{**item, "phase": "calibration"} for item in factory.make_change(earlier) if item["phase"] == "before"]
-    factory.write_change(tmp_path / "results", [item for item in records if item["host"] == "app1"])
-    passed, text = calibrate(tmp_path)
-    assert passed, text
-    assert "1 host calibrated. 6 rounds per state can show" in text
-    found = json.loads((tmp_path / "results/calibration/calibration.json").read_text())
-    assert found["hosts"]["app1"]["rounds"] == 8
-    stored = [json.loads(path.read_text()) for path in (tmp_path / "results/calibration/app1").iterdir()]
-    measured = {record["round"]: record["protocol"] for record in stored if record["workload"]["tool"] == "command"}
-    assert sorted(measured) == list(range(4, 12))
-    assert {(protocol["session"], protocol["rounds"]) for protocol in measured.values()} == {(2, 8)}
 
 
 @pytest.mark.gate

@@ -95,27 +95,3 @@ def test_without_drift_and_errors_the_result_is_unknown_and_nothing_fails(site: 
 def test_a_capture_can_only_be_checked(site: Path) -> None:
     run = Run(site, "-e", "zpower_captures=captures/app3", "-e", "zpower_rollback=true")
     assert run.code != 0 and "which can only be checked" in " ".join(run.said.split()), run.said
-
-
-@pytest.mark.gate
-def test_modules_of_tunings_share_defaults(site: Path) -> None:
-    """The action group: both tasks read the capture, which neither of them names."""
-    play = {
-        "hosts": "localhost",
-        "connection": "local",
-        "gather_facts": False,
-        "module_defaults": {"group/zpower.sap_tuning.tunings": {"root": str(site / "captures" / "app3")}},
-        "tasks": [
-            {"zpower.sap_tuning.cpu_polarization": {"mode": "vertical"}, "register": "first"},
-            {"zpower.sap_tuning.cpu_topology": {"sw_siblings": True}, "register": "second"},
-            {"ansible.builtin.copy": {"content": "{{ [first, second] | to_json }}", "dest": str(site / "found.json")}}
-            | {"check_mode": False},
-        ],
-    }
-    (site / "own.json").write_text(json.dumps([play]))
-    command = ["-i", "localhost,", "-e", "ansible_python_interpreter=/usr/bin/python3", "--check", "own.json"]
-    done = playing.ansible_playbook(*command, cwd=site, env=playing.environment(ANSIBLE_NOCOLOR="1"))
-    assert done.returncode == 0, done.stdout + done.stderr
-    rows = [one["tuning"] for one in json.loads((site / "found.json").read_text())]
-    assert [row["subject"] for (row, *_more) in rows] == ["dispatching", "s390.topology"]
-    assert rows[0][0]["before"]["running"] == {"dispatching": "horizontal"}

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 TOP = Path(__file__).resolve().parents[2]
 PLUGINS = TOP / "plugins"
 # faces may use each other
@@ -63,23 +61,3 @@ def test_imports_lead_down_and_are_relative() -> None:
 
 def test_every_room_has_files() -> None:
     assert {room_of(path) for path in FILES} == {*ROOMS} and len(ROOMS) == len({*ROOMS})
-
-
-@pytest.mark.parametrize(
-    ("path", "text", "rooms"),
-    [
-        ("module_utils/_host/new.py", "from .._engine import run", ["_engine"]),
-        ("module_utils/_host/new.py", "from .._engine.run import Run", ["_engine"]),
-        ("module_utils/_measure/new.py", "from .net.request import X", ["_measure/net"]),
-        ("module_utils/_engine/new.py", "from .._host import host\nfrom . import run", []),
-        ("plugin_utils/_pages/new.py", "from ...module_utils._host.host import Host", []),
-        ("lookup/new.py", "from ..modules import rps", []),
-    ],
-)
-def test_an_import_that_leads_up_is_found(path: str, text: str, rooms: list[str]) -> None:
-    assert leads_up(Path(path), text) == rooms
-
-
-def test_a_file_outside_of_all_rooms_is_named() -> None:
-    with pytest.raises(KeyError, match="module_utils/_new/thing.py is in no room"):
-        room_of(Path("module_utils/_new/thing.py"))

@@ -22,16 +22,13 @@ NOW = surface.surface()
     "line",
     [
         "modules rps state=restored",
-        "modules rollout event=planned",
-        "modules rollout state=planned",  # under its old name too
+        "modules rollout state=planned",  # under its old name
         "modules leftovers",
         "lookup tunings",
         "variable rps_every: int",
-        "variable zpower_drift: str",
         "playbook site",
         "record zpower.sap_tuning/report/1 verdict: string",
         "exit code 2",
-        "file /etc/udev/rules.d/91-zpower-sap-tuning-rps.rules",
         "file <change>/experiment.json",
     ],
 )

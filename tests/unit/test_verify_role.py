@@ -65,13 +65,6 @@ def test_a_tag_chooses_what_is_looked_at(tmp_path: Path) -> None:
 
 
 @pytest.mark.gate
-def test_the_tag_of_platform_is_one_of_verify(tmp_path: Path) -> None:
-    status, text, names = verify(tmp_path, {"one": {"zpower_tunings": TUNINGS}}, "--tags", "platform")
-    assert status == 0, text
-    assert names == {"one": ["platform"]}
-
-
-@pytest.mark.gate
 def test_a_tag_that_names_no_tuning_is_an_error(tmp_path: Path) -> None:
     """Only verify looks at what the role platform shows."""
     given = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_tunings": ["smc_r"]}

@@ -28,23 +28,16 @@ def tunable(name):
 COMMANDS = {
     "aclget": ("/usr/bin", system.aclget),
     "aclput": ("/usr/bin", system.aclput),
-    "bootinfo": ("/usr/sbin", system.bootinfo),
     "chdev": ("/usr/sbin", devices.chdev),
-    "getconf": ("/usr/bin", system.getconf),
     "ifconfig": ("/usr/sbin", system.ifconfig),
     "lparstat": ("/usr/bin", system.lparstat),
     "lsattr": ("/usr/sbin", devices.lsattr),
-    "lsconf": ("/usr/sbin", system.lsconf),
     "lsdev": ("/usr/sbin", devices.lsdev),
-    "lsps": ("/usr/sbin", system.lsps),
     "mkdev": ("/usr/sbin", devices.mkdev),
     "mount": ("/usr/sbin", system.mount),
-    "netstat": ("/usr/bin", system.netstat),
     "oslevel": ("/usr/bin", system.oslevel),
-    "prtconf": ("/usr/sbin", system.lsconf),
     "rmdev": ("/usr/sbin", devices.rmdev),
     "uname": ("/usr/bin", system.uname),
-    "vmstat": ("/usr/bin", system.vmstat),
     **{name: ("/usr/sbin", tunable(name)) for name in (*tunables.COMMANDS, "tuncheck")},
 }
 

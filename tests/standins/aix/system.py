@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Stand-ins of AIX commands that tell about the system over the state file of machine.py. They are not AIX's programs.
 
-Each takes the words behind its name and returns what it prints, or raises Refusal. Percentages and counts of lparstat
-and vmstat are always the same: no load is simulated.
+Each takes the words behind its name and returns what it prints, or raises Refusal. The percentages of lparstat are
+always the same: no load is simulated.
 """
 
 import getopt
@@ -45,34 +45,6 @@ Online Memory                              : 16384 MB
 Active CPUs in Pool                        : {physical}
 Memory Mode                                : Dedicated
 Unallocated Variable Memory Capacity Weight: -
-"""
-VMSTAT = """
-System configuration: lcpu=16 mem=16384MB ent=0.50
-
-kthr    memory              page              faults              cpu
------ ----------- ------------------------ ------------ -----------------------
- r  b   avm   fre  re  pi  po  fr   sr  cy  in   sy  cs us sy id wa    pc    ec
-"""
-VMSTAT_ROW = " 1  0 987654 2345678   0   0   0   0    0   0 120 3456 789 31 13 56  0  0.25  50.0"
-VMSTAT_V = """\
-              4194304 memory pages
-              4012345 lruable pages
-              2345678 free pages
-                    2 memory pools
-"""
-LSPS = "Total Paging Space   Percent Used\n      4096MB               1%\n"
-LSCONF = """\
-System Model: IBM,8286-42A
-Machine Serial Number: 0000000
-Processor Type: PowerPC_POWER8
-Processor Implementation Mode: POWER 8
-Number Of Processors: 2
-Processor Clock Speed: 3525 MHz
-CPU Type: 64-bit
-Kernel Type: 64-bit
-LPAR Info: 2 {host}
-Memory Size: 16384 MB
-Host Name: {host}
 """
 MOUNT = """\
   node       mounted        mounted over    vfs       date        options
@@ -133,11 +105,6 @@ def lparstat(words):
     return repeated(head, row, words)
 
 
-def vmstat(words):
-    """vmstat -v, or vmstat [interval [count]] as in a shared partition."""
-    return VMSTAT_V if words == ["-v"] else repeated(VMSTAT, VMSTAT_ROW, words)
-
-
 def repeated(head, row, words):
     """The header at once, and a row after each interval: so many, or without a count until somebody ends it."""
     if len(words) > 2 or not all(re.match(r"^[1-9][0-9]*$", word) for word in words):
@@ -151,35 +118,6 @@ def repeated(head, row, words):
     return ""
 
 
-def lsconf(_words):
-    """lsconf and prtconf."""
-    return LSCONF.format(host=machine.read()["host"])
-
-
-def bootinfo(words):
-    """bootinfo -K|-p|-r|-T."""
-    told = {"-K": "64", "-p": "chrp", "-r": "16777216", "-T": "lpar"}
-    return answered("bootinfo", told, words)
-
-
-def getconf(words):
-    """getconf MACHINE_ARCHITECTURE|REAL_MEMORY|KERNEL_BITMODE."""
-    told = {"MACHINE_ARCHITECTURE": "chrp", "REAL_MEMORY": "16777216", "KERNEL_BITMODE": "64"}
-    return answered("getconf", told, words)
-
-
-def answered(name, told, words):
-    """The answer to the one word that is asked for."""
-    if len(words) != 1 or words[0] not in told:
-        raise machine.Refusal(1, "usage: %s %s\n" % (name, "|".join(told)))
-    return told[words[0]] + "\n"
-
-
-def lsps(_words):
-    """lsps -s."""
-    return LSPS
-
-
 def mount(_words):
     """mount without arguments."""
     return MOUNT
@@ -188,11 +126,6 @@ def mount(_words):
 def ifconfig(_words):
     """ifconfig -a."""
     return IFCONFIG.format(address=machine.read()["address"])
-
-
-def netstat(_words):
-    """netstat -nr: no default route."""
-    return "Routing tables\nDestination        Gateway           Flags   Refs     Use  If   Exp  Groups\n"
 
 
 def aclget(words):

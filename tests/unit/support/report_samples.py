@@ -184,13 +184,6 @@ def _experiment(name: str) -> dict[str, Any]:
     return compare_change(loaded, options=Options(repeat="ansible-playbook zpower.sap_tuning.experiment"))
 
 
-def fourteen() -> dict[str, Any]:
-    """Two hosts with seven sizes each, a tenth faster, as the comparison tells it."""
-    sizes = (1, 100, 500, 1000, 5000, 10000, 30000)
-    plan = factory.Plan(sizes=sizes, effect=-0.1, session_noise=0.02, run_noise=0.02)
-    return _report(plan, factory.make_change(plan))
-
-
 def _histogram(seed: int, times: float) -> str:
     """Round trips as an idle machine has them: two modes, and a tail."""
     chance = random.Random(seed)

@@ -39,11 +39,6 @@ def test_check_mode_predicts_both_changes(play, remembered):
     assert "+enc1 rx-0 (running): CPUs 0-3 (mask f)" in text
 
 
-def test_a_mistyped_mode_is_told(module):
-    result = module("cpu_polarization", mode="diagonal")
-    assert result["msg"] == "value of mode must be one of: vertical, horizontal, got: diagonal"
-
-
 def test_nothing_was_touched(masks, stored, siblings, topology, remembered):
     assert (masks, stored) == (remembered["masks"], remembered["stored"])
     assert (siblings, topology) == (remembered["siblings"], remembered["topology"])

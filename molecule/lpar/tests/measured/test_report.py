@@ -22,24 +22,11 @@ def test_both_states_were_measured(report):
     assert report["problems"] == []
 
 
-def test_every_record_says_which_machines_it_is_about():
-    ends = [json.loads(path.read_text())["fingerprint"] for path in RESULTS.glob("lpar61/*-peer.json")]
-    assert len(ends) == 4
-    assert {(end["client"]["machine"], end["server"]["hostname"]) for end in ends} == {("2817", "peer")}
-
-
 def test_it_shows_the_change(report):
     (change,) = report["changes"]
     assert (change["host"], change["name"], change["took_effect"]) == ("lpar61", "cpu_polarization", True)
     assert change["before"]["running"] == {"dispatching": "horizontal"}
     assert change["after"]["running"] == {"dispatching": "vertical"}
-
-
-def test_so_few_rounds_allow_no_conclusion(report):
-    (comparison,) = [found for found in report["comparisons"] if not found["control"]]
-    assert (comparison["host"], comparison["peer"]) == ("lpar61", "peer")
-    assert report["verdict"] == comparison["verdict"] == "INCONCLUSIVE"
-    assert "lpar61" in (RESULTS / "report.html").read_text()
 
 
 def test_the_lpar_is_left_as_it_was_found(kernel, stored, remembered):

@@ -93,23 +93,6 @@ def test_a_round_of_the_role_finds_the_server_and_leaves_no_lock(play, tmp_path,
     assert locks() == 0
 
 
-def test_it_runs_as_the_user_of_the_system_and_leaves_no_trace(host, agent, address):
-    before = host.check_output("ls -a /tmp /")
-    result = ask("app2", side="client", session=agent, address=address, load="create_locks", **QUICK)
-    assert result["enqueue"]["kind"] == "ENSA2" and PROFILE in result["enqueue"]["how"]
-    assert [run["ok"] for run in result["records"][0]["runs"]] == [True, True]
-    # over the network, sapstartsrv does not tell the counters of its server to everybody
-    assert "401 Unauthorized" in result["enqueue"]["statistics"]
-    assert host.check_output("ls -a /tmp /") == before
-
-
-def test_the_counters_of_a_server_on_the_same_host_are_metrics(agent, address):
-    result = ask("app1", side="client", session=agent, address=address, load="create_locks", **QUICK)
-    assert result["enqueue"]["statistics"] is True
-    for run in result["records"][0]["runs"]:
-        assert run["metrics"]["enqueue_requests"] == 100 and run["metrics"]["enqueue_rejects"] == 0
-
-
 def test_a_module_that_is_killed_leaves_no_lock(host, agent, address, locks, eventually):
     options = dict(QUICK, side="client", session=agent, address=address, load="verify_entries", run_seconds=60)
     command = ["ansible", "app2", "-m", "zpower.sap_tuning.enqt", "-a", json.dumps(options)]

@@ -68,13 +68,6 @@ def refused(results: Path, **options: Any) -> str:
     return message.replace(str(results), "results")
 
 
-def test_it_writes_nothing(results: Path) -> None:
-    before = {path: path.stat().st_mtime_ns for path in results.rglob("*")}
-    assert len(before) > 4
-    assert not diff(results)["changed"]
-    assert {path: path.stat().st_mtime_ns for path in results.rglob("*")} == before
-
-
 def test_the_last_run_against_the_one_before_it(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     result = diff(results)
     assert result["lines"] == [
@@ -99,17 +92,12 @@ def test_the_last_run_against_the_one_before_it(results: Path, capsys: pytest.Ca
     "start, end, pair",
     [
         ("monday", None, (1, 3)),
-        ("Thursday", None, (2, 3)),
         ("sunday", "monday", (0, 1)),
         ("2026-11-16", None, (1, 3)),
-        ("2026-11-17", "latest", (1, 3)),
         (datetime.date(2026, 11, 16), datetime.date(2026, 11, 19), (1, 2)),
         ("20261116T100000Z", "20261118T100000Z", (1, 2)),
-        ("20261115", "202611", (0, 3)),
         (20261115, 20261118, (0, 2)),
-        ("20261118T1", None, (2, 3)),
         ("previous", "previous", (1, 2)),
-        (None, "2026-11-18", (1, 2)),
         ("latest", "20261115T220000Z", (3, 0)),
     ],
 )
@@ -172,11 +160,8 @@ def test_two_hosts_of_a_run(results: Path) -> None:
     ]
     assert diff(results, host="app1", other_host="app2", to="monday")["lines"][2] == "  mtu: 1501 → 9000"
     assert len(result["runs"]) == 1
-
-
-def test_one_host_of_two_runs(results: Path) -> None:
-    assert diff(results, host="app2")["differs"] is False
-    assert diff(results, host="app1")["differs"] is True
+    # one host of two runs
+    assert [diff(results, host=name)["differs"] for name in ("app1", "app2")] == [True, False]
 
 
 NEAREST = (
@@ -188,7 +173,6 @@ NEAREST = (
     "options, message",
     [
         ({"from": "mondy"}, f"from is 'mondy', which is no run and no path; {choosing.RIGHT}; {NEAREST}"),
-        ({"from": "20261117"}, f"from is '20261117', which fits no finished run; {NEAREST}"),
         ({"from": "2026-11-01"}, f"from is '2026-11-01', which fits no finished run; {NEAREST}"),
         ({"to": "2026-11-31"}, "to is 2026-11-31, which is no day; a day such as 2026-11-16 belongs there"),
         ({"to": "20261115"}, f"zpower_from is 'previous', which fits no finished run; {NEAREST}"),
@@ -229,20 +213,15 @@ def test_the_nearest_of_many_runs(results: Path) -> None:
     "content, message",
     [
         (b"{", "{} is no JSON file"),
-        (b"\xff\x00", "{} is no JSON file"),
         (b"[" * 100_000, "{} is no JSON file"),
         (b"9" * 5000, "{}: "),
         (b"[]", "{}: the file is a list; an object belongs there"),
-        (
-            b'{"schema": "zpower.sap_tuning/evidence/2"}',
-            "{}: schema is 'zpower.sap_tuning/evidence/2'; zpower.sap_tuning/evidence/1 belongs there",
-        ),
         (
             b'{"schema": "\\u001b[2J\\u202e"}',
             "{}: schema is '\\x1b[2J\\u202e'; zpower.sap_tuning/evidence/1 belongs there",
         ),
     ],
-    ids=["cut", "no text", "nested", "number", "list", "newer", "hostile"],
+    ids=["cut", "nested", "number", "list", "hostile"],
 )
 def test_damaged_files_are_named(results: Path, content: bytes, message: str) -> None:
     file = results / "verify" / "20261120T100000Z" / "verify.json"

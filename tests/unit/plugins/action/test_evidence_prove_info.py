@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.docume
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.proving import (
     PROVED,
     SKIPPED,
-    WRONG,
     Note,
     Rules,
     prove,
@@ -80,13 +79,9 @@ def told(results: Path, rules: Rules = RULES) -> dict[str, list[str]]:
     return found
 
 
-def everything(results: Path) -> list[Path]:
-    return sorted(path for path in results.rglob("*") if path.is_file() and path.name != files.LOCK)
-
-
 def test_what_was_written_is_proved_and_sha256sum_agrees(results: Path) -> None:
     assert prove(results, RULES) == [Note(name, PROVED, "") for name in RUNS]
-    lists = [path for path in everything(results) if path.name == files.SUMS]
+    lists = [*results.rglob(files.SUMS)]
     assert len(lists) == 4
     for path in lists:
         done = subprocess.run(["sha256sum", "-c", files.SUMS], cwd=path.parent, check=False, capture_output=True)
@@ -117,44 +112,55 @@ def test_every_format_can_be_made_again_from_the_json(tmp_path: Path, sample: An
     assert told(tmp_path) == {}
 
 
-@pytest.mark.nightly
-def test_every_byte_counts(tmp_path: Path) -> None:
-    """Of the lists and signatures of two small runs, and some of what only a checksum is taken of."""
-    key, results = ssh_key(tmp_path / "key"), tmp_path / "results"
-    for day in (20, 21):
-        write(results, day, ("json", "csv"), key)
-    paths = everything(results)
-    assert len(paths) == 9 and told(results) == {}
-    for path in paths:
-        data = path.read_bytes()
-        parsed = path.suffix in ("", ".sig")
-        for place in range(0, len(data), 1 if parsed else 17):
-            byte = data[place]
-            changed = bytes([byte ^ 1 << place % 8])
-            path.write_bytes(data[:place] + changed + data[place + 1 :])
-            try:
-                wrong = any(note.result == WRONG for note in prove(results, RULES))
-            except ValueError as error:
-                wrong = "SHA256SUMS is damaged" in str(error)
-            assert wrong, f"{path.name}, byte {place}: {byte!r} became {changed!r}"
-        path.write_bytes(data)
-    assert told(results) == {}
+def changed(form: str) -> Callable[[Path], object]:
+    """Another owner of the waiver in one format of the second run."""
+
+    def change(results: Path) -> None:
+        path = results / RUNS[1] / f"verify.{form}"
+        path.write_text(path.read_text("utf-8").replace("Ada", "Eve"), "utf-8")
+
+    return change
 
 
-@pytest.mark.parametrize("form", files.FORMATS)
-def test_a_changed_format_is_named(results: Path, form: str) -> None:
-    path = results / RUNS[1] / f"verify.{form}"
-    path.write_text(path.read_text("utf-8").replace("Ada", "Eve"), "utf-8")
-    assert f"WRONG verify.{form} was changed" in told(results)[RUNS[1]]
+def unlist(results: Path, run_name: str) -> None:
+    lines = (results / files.SUMS).read_text().splitlines(keepends=True)
+    (results / files.SUMS).write_text("".join(line for line in lines if run_name not in line))
 
 
-def test_files_that_are_gone_or_new_are_named(results: Path) -> None:
-    (results / RUNS[0] / "verify.md").unlink()
-    (results / RUNS[1] / "verify.txt").touch()
-    (results / RUNS[2] / files.SUMS).unlink()
-    found = told(results)
-    assert found[RUNS[0]] == ["WRONG verify.md is missing"] and found[RUNS[1]] == ["WRONG verify.txt was added"]
-    assert "WRONG SHA256SUMS is missing" in found[RUNS[2]]
+def take_out(results: Path, run_name: str) -> None:
+    shutil.rmtree(results / run_name)
+    unlist(results, run_name)
+
+
+def exchange(results: Path) -> None:
+    for name, other in ((RUNS[0], "verify/x"), (RUNS[1], RUNS[0]), ("verify/x", RUNS[1])):
+        (results / name).rename(results / other)
+
+
+LISTED = "it is missing, and SHA256SUMS of the results folder lists it"
+OTHER = "the run before it is not the one that it names"
+
+
+@pytest.mark.parametrize(
+    ("change", "run_name", "said"),
+    [
+        *((changed(form), RUNS[1], f"verify.{form} was changed") for form in files.FORMATS),
+        (lambda results: (results / RUNS[0] / "verify.md").unlink(), RUNS[0], "verify.md is missing"),
+        (lambda results: (results / RUNS[1] / "verify.txt").touch(), RUNS[1], "verify.txt was added"),
+        (lambda results: (results / RUNS[2] / files.SUMS).unlink(), RUNS[2], "SHA256SUMS is missing"),
+        (lambda results: shutil.rmtree(results / RUNS[0]), RUNS[0], LISTED),
+        (lambda results: shutil.rmtree(results / RUNS[2]), RUNS[2], LISTED),
+        (lambda results: take_out(results, RUNS[0]), RUNS[1], OTHER),
+        (lambda results: unlist(results, RUNS[2]), RUNS[2], "verify.json was added"),
+        (exchange, RUNS[0], "verify.json was changed"),
+        (exchange, RUNS[1], "verify.json was changed"),
+    ],
+)
+def test_what_was_done_to_a_run_is_told(
+    results: Path, change: Callable[[Path], object], run_name: str, said: str
+) -> None:
+    change(results)
+    assert f"WRONG {said}" in told(results)[run_name]
 
 
 def test_names_and_links_that_somebody_put_there(tmp_path: Path) -> None:
@@ -168,38 +174,6 @@ def test_names_and_links_that_somebody_put_there(tmp_path: Path) -> None:
     (folder / "verify.csv").symlink_to(folder / "verify.md")
     os.mkfifo(folder / "verify.prom.x")  # reading it would wait for ever
     assert len(told(tmp_path)[RUNS[0]]) == 1
-
-
-@pytest.mark.parametrize("gone", RUNS)
-def test_a_run_taken_out_is_noticed(results: Path, gone: str) -> None:
-    shutil.rmtree(results / gone)
-    assert told(results)[gone] == ["WRONG it is missing, and SHA256SUMS of the results folder lists it"]
-
-
-def unlist(results: Path, run_name: str) -> None:
-    lines = (results / files.SUMS).read_text().splitlines(keepends=True)
-    (results / files.SUMS).write_text("".join(line for line in lines if run_name not in line))
-
-
-@pytest.mark.parametrize("gone", RUNS[:2])
-def test_a_run_taken_out_of_the_list_too_is_missed_by_the_next_one(results: Path, gone: str) -> None:
-    shutil.rmtree(results / gone)
-    unlist(results, gone)
-    assert told(results) == {RUNS[RUNS.index(gone) + 1]: ["WRONG the run before it is not the one that it names"]}
-
-
-def test_a_run_that_is_in_no_list_is_wrong(results: Path) -> None:
-    unlist(results, RUNS[2])
-    assert "WRONG verify.json was added" in told(results)[RUNS[2]]
-
-
-def test_two_runs_that_were_exchanged_are_noticed(results: Path) -> None:
-    for name, other in ((RUNS[0], "verify/x"), (RUNS[1], RUNS[0]), ("verify/x", RUNS[1])):
-        (results / name).rename(results / other)
-    found = told(results)
-    assert set(found) == {RUNS[0], RUNS[1]} and all(
-        "WRONG verify.json was changed" in notes for notes in found.values()
-    )
 
 
 def forge(folder: Path, old: str, new: str) -> None:
@@ -251,21 +225,6 @@ def test_a_signature_holds_what_checksums_cannot(tmp_path: Path) -> None:
     assert told(results, good)[RUNS[1]] == ["WRONG it is not signed"]
     # without the list of signers only the byte is noticed
     assert set(told(results)) == {RUNS[0]}
-
-
-def test_a_key_that_needs_a_passphrase_signs_nothing_and_asks_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = tmp_path / "asked"
-    program = tmp_path / "ask"
-    program.write_text(f"#!/bin/sh\ntouch '{asked}'\necho secret\n")
-    program.chmod(0o755)
-    for name, value in (("SSH_ASKPASS", str(program)), ("SSH_ASKPASS_REQUIRE", "force"), ("DISPLAY", ":0")):
-        monkeypatch.setenv(name, value)
-    key = ssh_key(tmp_path / "key", "secret")
-    with pytest.raises(ValueError, match="which does not sign.*a private key without a passphrase, or the public key"):
-        signing.sign(os.devnull, key)
-    assert not asked.exists()
 
 
 def test_a_key_in_the_agent_signs_by_its_public_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,7 +295,7 @@ def test_signers_without_an_identity_are_refused(results: Path) -> None:
 
 def test_a_list_that_nobody_can_read_refuses_the_next_run(results: Path) -> None:
     (results / files.SUMS).write_text("no list\n")
-    with pytest.raises(ValueError, match="SHA256SUMS is damaged; a line per file, as sha256sum writes it, bel"):
+    with pytest.raises(ValueError, match="SHA256SUMS is damaged"):
         write(results, 23)
 
 
@@ -388,14 +347,3 @@ def test_a_run_is_signed_and_proved_by_its_playbooks(site: Site) -> None:
     page.write_bytes(page.read_bytes().replace(b"app1", b"app2", 1))
     status, text = site.play("zpower.sap_tuning.prove", *signed)
     assert status == 2 and "WRONG  verify.html was changed" in text and "Runs: 1 WRONG" in text, text
-
-
-@pytest.mark.nightly
-def test_a_key_that_cannot_sign_is_told_before_a_host_is_reached(site: Site) -> None:
-    ssh_key(site.folder / "key", "secret")
-    status, text = site.play("zpower.sap_tuning.verify", "-e", "zpower_evidence_key=key")
-    said = " ".join(text.split())  # the oldest ansible-core breaks long lines
-    assert (
-        status == 2 and "the evidence of verify cannot be written: zpower_evidence_key is key, which does not" in said
-    )
-    assert not (site.folder / "results").exists() and "Read" not in said

@@ -5,14 +5,12 @@
 from __future__ import annotations
 
 import json
-import signal
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from sites import CHECKOUT, COMPLIANT, CRASHED, DRIFTED, FAILED, SCHEMA, WAIVER, Site, keeper
+from sites import CHECKOUT, COMPLIANT, CRASHED, DRIFTED, SCHEMA, WAIVER, Site, keeper
 
 
 def outcomes(found: dict[str, Any]) -> dict[str, str]:
@@ -40,24 +38,6 @@ def test_drift_is_told_from_errors(tmp_path: Path, drift: str, code: int, result
     assert (tmp_path / path.removeprefix("Evidence: ")).is_file()
 
 
-@pytest.mark.nightly
-def test_hosts_that_failed_or_could_not_be_reached_are_in_it(tmp_path: Path) -> None:
-    hosts = {"app1": COMPLIANT, "app2": FAILED, "app3": CRASHED, "lost1": COMPLIANT}
-    site = Site(tmp_path, hosts, zpower_waivers=[{**WAIVER, "tuning": "rsp"}])
-    status, text = site.play("zpower.sap_tuning.verify")
-    assert status == 4, text
-    found = site.evidence()
-    assert outcomes(found) == {"app1": "ok", "app2": "failed", "app3": "failed", "lost1": "unreachable"}
-    assert found["result"] == "error"
-    messages = {host["host"]: host["message"] for host in found["hosts"]}
-    assert messages["app2"] == "rps: the journal is broken"
-    assert messages["app3"] and "/dev/null/nowhere" in messages["lost1"]
-    (problem,) = found["problems"]
-    assert "tuning is 'rsp'; is rps meant?" in problem and problem in text
-    table = text.partition("\nTUNINGS ")[2].splitlines()
-    assert [line.split()[0] for line in table[2:5]] == ["app2", "app3", "lost1"]
-
-
 def test_a_users_playbook_with_batches_and_imports(tmp_path: Path) -> None:
     hosts = {"app1": COMPLIANT, "app2": CRASHED, "app3": COMPLIANT}
     site = Site(tmp_path, hosts)
@@ -78,57 +58,6 @@ def test_a_users_playbook_with_batches_and_imports(tmp_path: Path) -> None:
         "TUNINGS (verify)",
         "TUNINGS (site)",
     ]
-
-
-@pytest.mark.gate
-def test_a_rollout_says_once_why_it_stopped(tmp_path: Path) -> None:
-    hosts = {"app1": COMPLIANT, "app2": CRASHED, "app3": DRIFTED, "app4": COMPLIANT}
-    site = Site(tmp_path, hosts)
-    play = {"hosts": "all", "gather_facts": False, "serial": [1, 2], "vars": {"zpower_evidence": "rollout"}}
-    call = {"ansible.builtin.import_role": {"name": "zpower.sap_tuning.tune"}}
-    judge = {"name": "Judge", "ansible.builtin.fail": {"msg": "batch 2 is bad"}, "run_once": True}
-    judge.update(delegate_to="localhost", when="'app2' in ansible_play_batch")
-    rescue = {"ansible.builtin.debug": {"msg": "judged later"}}
-    play["tasks"] = [{"name": "Set", "block": [call], "rescue": [rescue]}, judge]
-    (tmp_path / "play.yml").write_text(json.dumps([play]))
-    site.environment["ANSIBLE_CALLBACKS_ENABLED"] = "zpower.sap_tuning.tunings"
-    status, text = site.play("play.yml")
-    assert status == 2, text
-    found = site.evidence("rollout")
-    assert outcomes(found) == {"app1": "ok", "app2": "failed", "app3": "ok", "app4": "not_reached"}
-    assert found["run"]["stopped"] == "batch 2 is bad" and found["result"] == "error"
-    assert "batch 2 is bad" not in [host["message"] for host in found["hosts"]]
-    table = text.partition("\nTUNINGS ")[2]
-    assert table.count("batch 2 is bad") == 1 and "\nbatch 2 is bad\n" in table
-
-
-@pytest.mark.nightly
-def test_the_results_folder_is_that_of_the_first_host(tmp_path: Path) -> None:
-    site = Site(tmp_path, {"app1": COMPLIANT}, zpower_results="{{ inventory_hostname }}/results")
-    status, text = site.play("zpower.sap_tuning.verify")
-    assert status == 0, text
-    assert list((tmp_path / "app1" / "results" / "verify").glob("*/verify.html"))
-
-
-@pytest.mark.nightly
-def test_a_killed_controller_leaves_the_unfinished_json(tmp_path: Path) -> None:
-    site = Site(tmp_path, {"app1": "", "app2": COMPLIANT})
-    wait = tmp_path / "wait"
-    wait.touch()
-    pattern = "results/verify/*/verify.json"
-    controller = site.start("zpower.sap_tuning.verify")
-    try:
-        end = time.monotonic() + 600
-        while not list(tmp_path.glob(pattern)) and controller.poll() is None and time.monotonic() < end:
-            time.sleep(0.1)
-        assert controller.poll() is None
-    finally:
-        controller.kill()
-        wait.unlink()
-    assert controller.wait() == -signal.SIGKILL
-    found = site.evidence()
-    assert found["result"] == "unfinished" and found["run"]["ended"] is None
-    assert outcomes(found) == {"app1": "not_reached", "app2": "not_reached"}
 
 
 @pytest.mark.gate
@@ -165,14 +94,3 @@ def test_a_command_that_fails_is_a_warning(tmp_path: Path) -> None:
     status, text = site.play("zpower.sap_tuning.verify", "-e", f"zpower_results_command={given!r}")
     said = " ".join(text.split())
     assert status == 0 and "failed with exit code 3: no space" in said and "zpower_results_command" in said
-
-
-@pytest.mark.nightly
-def test_a_fact_of_a_host_is_no_command(tmp_path: Path) -> None:
-    fact = {"zpower_results_command": [keeper(tmp_path)]}
-    site = Site(tmp_path, {"app1": json.dumps({**json.loads(COMPLIANT), "ansible_facts": fact})})
-    first = {"hosts": "all", "gather_facts": False, "tasks": [{"ansible.builtin.ping": {}}]}
-    (tmp_path / "own.yml").write_text(json.dumps([first, {"import_playbook": "zpower.sap_tuning.verify"}]))
-    status, text = site.play("own.yml")
-    assert status == 2 and "app1 has the fact zpower_results_command" in " ".join(text.split())
-    assert not (tmp_path / "kept").exists()

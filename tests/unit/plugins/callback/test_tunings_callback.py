@@ -18,6 +18,9 @@ from ansible.errors import AnsibleUndefinedVariable
 from ansible_collections.zpower.sap_tuning.plugins.callback import tunings
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
 
+Make = Callable[..., Any]
+"""Makes a callback."""
+
 RECORD = {
     "name": "rps",
     "subject": "hsi0",
@@ -125,7 +128,7 @@ def shown() -> Display:
 
 
 @pytest.fixture
-def callback(monkeypatch: pytest.MonkeyPatch, shown: Display) -> Callable[..., Any]:
+def callback(monkeypatch: pytest.MonkeyPatch, shown: Display) -> Make:
     monkeypatch.setattr(tunings.CallbackModule, "_owner", None)
 
     displays = iter([shown])
@@ -146,7 +149,7 @@ def rows(one: Any) -> list[str]:
 
 
 @pytest.fixture
-def evidence(callback: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+def evidence(callback: Make, tmp_path: Path) -> Make:
     """A run with evidence: the callback; its document is read by ``document``."""
 
     def make(kind: str = "verify", hosts: Iterable[str] = HOSTS, **more: Any) -> Any:
@@ -162,7 +165,7 @@ def document(folder: Path, kind: str = "verify") -> dict[str, Any]:
 
 
 def test_without_a_lock_the_slice_is_kept_and_a_warning_says_so(
-    evidence: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    evidence: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_handle: int, _operation: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
@@ -186,7 +189,7 @@ def outcomes(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
 
 
 class TestTable:
-    def test_a_row_for_each_record_and_a_line_of_totals(self, callback: Callable[..., Any]) -> None:
+    def test_a_row_for_each_record_and_a_line_of_totals(self, callback: Make) -> None:
         one = callback()
         one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
         one.v2_runner_on_ok(outcome("app1", {"stdout": "tuning"}))
@@ -199,7 +202,7 @@ class TestTable:
         ]
         assert one._display.colours[one._display.lines[2]] == "yellow"
 
-    def test_compliant_rows_are_counted_and_shown_with_v(self, callback: Callable[..., Any]) -> None:
+    def test_compliant_rows_are_counted_and_shown_with_v(self, callback: Make) -> None:
         for verbosity, count in ((0, 0), (1, 1)):
             one = callback()
             tunings.CallbackModule._owner = None
@@ -211,7 +214,7 @@ class TestTable:
             assert one._display.lines[-1] == "1 host: 1 ok. 1 row: 1 compliant."
             assert one._display.colours[one._display.lines[-1]] == "green"
 
-    def test_every_host_of_a_play_with_records_is_counted_and_no_other(self, callback: Callable[..., Any]) -> None:
+    def test_every_host_of_a_play_with_records_is_counted_and_no_other(self, callback: Make) -> None:
         one = callback(Play(["app1", "app2", "app3", "app4"]))
         one.v2_runner_on_unreachable(outcome("app2", {"msg": "no route"}))
         one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
@@ -229,17 +232,13 @@ class TestTable:
         assert "app2: no route" in one._display.lines
         assert one._display.lines[-1] == "4 hosts: 1 ok, 1 unreachable, 1 skipped, 1 not reached. 1 row: 1 changed."
 
-    def test_the_last_record_of_a_subject_counts(self, callback: Callable[..., Any]) -> None:
-        one = callback()
-        one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
-        one.v2_runner_on_ok(outcome("app1", {"tuning": [DRIFTED]}))
-        one.v2_playbook_on_stats(Stats())
-        assert [row.split()[-1] for row in rows(one)] == ["drifted"]
-
-    def test_a_record_of_nothing_is_a_note_and_only_where_there_is_no_other(self, callback: Callable[..., Any]) -> None:
+    def test_a_record_of_nothing_is_a_note_and_only_where_there_is_no_other(
+        self, callback: Make, shown: Display
+    ) -> None:
         one = callback()
         one.v2_runner_on_ok(outcome("app1", {"tuning": [NOTHING]}))
         one.v2_playbook_on_stats(Stats())
+        assert shown.errors == [], "without evidence, there may be nothing to take back"
         assert "app1: nothing to take back of rps" in one._display.lines
         one.v2_playbook_on_play_start(Play(["app1"], ident="2"))
         one._display.lines.clear()
@@ -249,7 +248,7 @@ class TestTable:
         assert not any("nothing" in line for line in one._display.lines)
         assert one._display.lines[-1] == "1 host: 1 ok. 1 row: 1 changed."
 
-    def test_predictions_are_no_drift_once_there_is_nothing_to_take_back(self, callback: Callable[..., Any]) -> None:
+    def test_predictions_are_no_drift_once_there_is_nothing_to_take_back(self, callback: Make) -> None:
         one = callback(Play(["app1", "app2"]))
         one.v2_runner_on_ok(outcome("app1", {"tuning": [DRIFTED]}))
         one.v2_runner_on_ok(outcome("app2", {"tuning": [DRIFTED]}))
@@ -258,7 +257,7 @@ class TestTable:
         assert [row.split()[0] for row in rows(one)] == ["app2"]
         assert "app1: nothing to take back of rps" in one._display.lines
 
-    def test_a_tuning_that_does_not_apply_is_no_record_of_nothing(self, callback: Callable[..., Any]) -> None:
+    def test_a_tuning_that_does_not_apply_is_no_record_of_nothing(self, callback: Make) -> None:
         one = callback()
         one._display.verbosity = 1
         reason = "RPS is a facility of the Linux kernel"
@@ -268,7 +267,7 @@ class TestTable:
         assert rows(one)[0].split() == ["app1", "rps", "all", "-", "-", "-", "not", "applicable"]
         assert f"app1: {reason}" in one._display.lines
 
-    def test_failures_and_conflicts_are_explained(self, callback: Callable[..., Any]) -> None:
+    def test_failures_and_conflicts_are_explained(self, callback: Make) -> None:
         conflict = {"what": "tuned", "file": "/etc/tuned/x/script.sh", "line": 2, "value": None, "wins": "yes"}
         one = callback()
         one.v2_runner_on_failed(outcome("app1", {"msg": "no", "tuning": [dict(DRIFTED, conflicts=[conflict])]}))
@@ -277,40 +276,25 @@ class TestTable:
         said = "app1: rps hsi0: also set elsewhere: tuned (/etc/tuned/x/script.sh, line 2), wins: yes"
         assert said in one._display.lines
 
-    def test_json_holds_the_records_whole(self, callback: Callable[..., Any]) -> None:
-        one = callback()
-        one._format = "json"
-        one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD, NOTHING]}))
-        one.v2_playbook_on_stats(Stats())
-        assert [json.loads(line) for line in one._display.lines] == [[dict(RECORD, host="app1")]]
-
-    def test_nothing_is_printed_without_records_or_if_nothing_is_wanted(self, callback: Callable[..., Any]) -> None:
-        one = callback()
-        one.v2_runner_on_unreachable(outcome("app1", {}))
-        one.v2_playbook_on_stats(Stats(unreachable=["app1"]))
-        one._format = "none"
-        one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
-        one.v2_playbook_on_stats(Stats())
-        assert one._display.lines == []
-
-    def test_of_two_instances_one_prints(self, callback: Callable[..., Any]) -> None:
+    def test_of_two_instances_one_prints(self, callback: Make) -> None:
         first, second = callback(), callback()
         for one in (first, second):
             one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
             one.v2_playbook_on_stats(Stats())
         assert first._display.lines and not second._display.lines
 
-    def test_a_second_playbook_has_a_table_of_its_own(self, callback: Callable[..., Any]) -> None:
+    def test_a_second_playbook_has_a_table_of_its_own_with_the_last_record_of_a_subject(self, callback: Make) -> None:
         one = callback()
         one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
         one.v2_playbook_on_stats(Stats())
         one._display.lines.clear()
         one.v2_playbook_on_play_start(Play(["app2"], ident="2"))
         one.v2_runner_on_ok(outcome("app2", {"tuning": [RECORD]}))
+        one.v2_runner_on_ok(outcome("app2", {"tuning": [DRIFTED]}))
         one.v2_playbook_on_stats(Stats())
-        assert [row.split()[0] for row in rows(one)] == ["app2"]
+        assert [(row.split()[0], row.split()[-1]) for row in rows(one)] == [("app2", "drifted")]
 
-    def test_a_brief_task_that_fails_hides_its_rows_from_ansible_alone(self, callback: Callable[..., Any]) -> None:
+    def test_a_brief_task_that_fails_hides_its_rows_from_ansible_alone(self, callback: Make) -> None:
         one = callback()
         shown = {"failed": True, "msg": "rps: no", "failing": ["rps: no"]}
         one.v2_runner_on_failed(outcome("app1", {**shown, "invocation": {"result": {"tuning": [RECORD]}}}))
@@ -318,16 +302,14 @@ class TestTable:
         assert ["app1", "rps", "hsi0"] in [row.split()[:3] for row in rows(one)]
 
     @pytest.mark.parametrize("action", ["zpower.sap_tuning.rps", "ansible.builtin.command"])
-    def test_rows_in_the_invocation_of_other_tasks_do_not_count(
-        self, callback: Callable[..., Any], action: str
-    ) -> None:
+    def test_rows_in_the_invocation_of_other_tasks_do_not_count(self, callback: Make, action: str) -> None:
         one = callback()
         one.v2_runner_on_ok(outcome("app1", {"invocation": {"result": {"tuning": [RECORD]}}}, task(action=action)))
         one.v2_playbook_on_stats(Stats())
         assert one._display.lines == []
 
     @pytest.mark.parametrize("tuning", [None, "text", {"name": "rps"}, [None, "x", {"name": "rps"}]])
-    def test_results_of_other_modules_are_passed_over(self, callback: Callable[..., Any], tuning: object) -> None:
+    def test_results_of_other_modules_are_passed_over(self, callback: Make, tuning: object) -> None:
         one = callback()
         one.v2_runner_on_ok(outcome("app1", {"tuning": tuning}))
         one.v2_runner_on_ok(outcome("app1", "text"))
@@ -337,9 +319,7 @@ class TestTable:
     @pytest.mark.parametrize(
         "place", ["name", "subject", "verdict", "before", "after", "reason", "conflicts", "remarks"]
     )
-    def test_a_record_of_other_types_costs_no_other_host_its_row(
-        self, callback: Callable[..., Any], place: str
-    ) -> None:
+    def test_a_record_of_other_types_costs_no_other_host_its_row(self, callback: Make, place: str) -> None:
         values = [None, 7, "text", ["x"], [["x"]], {"x": {}}, [{"x": [1]}], True]
         one = callback(Play([*(f"odd{at}" for at in range(len(values))), "app1"]))
         for at, value in enumerate(values):
@@ -348,7 +328,7 @@ class TestTable:
         one.v2_playbook_on_stats(Stats())
         assert [line for line in one._display.lines if line.startswith("app1")]
 
-    def test_a_long_text_of_a_host_is_cut_and_has_no_control_characters(self, callback: Callable[..., Any]) -> None:
+    def test_a_long_text_of_a_host_is_cut_and_has_no_control_characters(self, callback: Make) -> None:
         one = callback()
         hostile = "\x1b]0;title\x07\u202e\r" + "x" * 100_000
         tuning = {**RECORD, "name": hostile, "subject": hostile, "verdict": "failed", "reason": hostile}
@@ -362,9 +342,7 @@ class TestTable:
 class TestRollout:
     """A play that rescues the failures of its hosts and ends a bad batch with one task that runs once."""
 
-    def test_why_it_stopped_is_said_once_and_is_no_error_of_a_host(
-        self, evidence: Callable[..., Any], tmp_path: Path
-    ) -> None:
+    def test_why_it_stopped_is_said_once_and_is_no_error_of_a_host(self, evidence: Make, tmp_path: Path) -> None:
         one = evidence("rollout", batch=["app1", "app2"])
         for host in ("app1", "app2"):
             one.v2_runner_on_ok(outcome(host, call(RECORD)))
@@ -377,9 +355,7 @@ class TestRollout:
         lines = [line for line in one._display.lines if "is slower" in line]
         assert lines == ["batch 1: app2 is slower"] and one._display.colours[lines[0]] == "red"
 
-    def test_hosts_that_are_left_out_are_named_with_the_reason(
-        self, evidence: Callable[..., Any], tmp_path: Path
-    ) -> None:
+    def test_hosts_that_are_left_out_are_named_with_the_reason(self, evidence: Make, tmp_path: Path) -> None:
         one = evidence("rollout", ["app1"])
         left_out = {"app17": "left out by Ada Byron: a new machine comes in May"}
         begun = {"rollout": {"results": str(tmp_path), "change": "c1", "run": "r1", "left_out": left_out}}
@@ -391,7 +367,7 @@ class TestRollout:
         assert found["headline"] == "1 host is as requested, 1 skipped. Of 1 row, 1 changed."
         assert f"app17: {left_out['app17']}" in one._display.lines
 
-    def test_a_good_end_and_a_rescued_task_stop_nothing(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+    def test_a_good_end_and_a_rescued_task_stop_nothing(self, evidence: Make, tmp_path: Path) -> None:
         one = evidence("rollout", ["app1"])
         one.v2_runner_on_failed(outcome("app1", {"msg": "rescued"}, task(run_once=True)))
         one.v2_runner_on_failed(outcome("app1", {"msg": "ignored"}, task(run_once=True)), ignore_errors=True)
@@ -400,7 +376,7 @@ class TestRollout:
         found = document(tmp_path, "rollout")
         assert found["result"] == "compliant" and "stopped" not in found["run"]
 
-    def test_a_host_is_lost_until_a_later_call_succeeds(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+    def test_a_host_is_lost_until_a_later_call_succeeds(self, evidence: Make, tmp_path: Path) -> None:
         one = evidence("rollout", ["crashed", "mended", "dark", "back", "broken", "ignored"])
         for host in ("crashed", "mended"):
             one.v2_runner_on_failed(outcome(host, {"msg": "no space left"}))
@@ -420,9 +396,7 @@ class TestRollout:
             "ignored": ("failed", "no"),
         }
 
-    def test_hosts_of_a_batch_that_could_not_begin_are_not_reached(
-        self, evidence: Callable[..., Any], tmp_path: Path
-    ) -> None:
+    def test_hosts_of_a_batch_that_could_not_begin_are_not_reached(self, evidence: Make, tmp_path: Path) -> None:
         one = evidence("rollout", batch=["app1", "app2"])
         one.v2_runner_on_ok(outcome("app1", {"changed": True}, task(run_once=True)))
         one.v2_runner_on_failed(outcome("app1", {"msg": "the window is closed"}, task(run_once=True)))
@@ -433,7 +407,7 @@ class TestRollout:
         ("later", "verdict"), [(COMPLIANT, "changed"), (DRIFTED, "drifted"), ({**RECORD, "reason": "back"}, "changed")]
     )
     def test_a_later_check_does_not_hide_what_was_changed(
-        self, evidence: Callable[..., Any], tmp_path: Path, later: dict[str, Any], verdict: str
+        self, evidence: Make, tmp_path: Path, later: dict[str, Any], verdict: str
     ) -> None:
         one = evidence("rollout", ["app1"])
         for record in (DRIFTED, {**RECORD, "remarks": ["on probation"]}, later):
@@ -447,22 +421,19 @@ class TestRollout:
 
 
 class TestEvidence:
-    def test_the_json_is_there_from_the_start_and_says_unfinished(
-        self, evidence: Callable[..., Any], tmp_path: Path
-    ) -> None:
-        evidence(batch=["app1"])
+    def test_the_json_is_there_from_the_start_and_all_files_at_the_end(self, evidence: Make, tmp_path: Path) -> None:
+        one = evidence(batch=["app1"])
+        evidence(batch=["app1"])  # of two instances, one writes
         found = document(tmp_path)
         assert found["result"] == "unfinished" and found["run"]["ended"] is None
         assert outcomes(found) == dict.fromkeys(HOSTS, ("not_reached", ""))
         assert [path.name for path in tmp_path.glob("verify/*/*")] == ["verify.json"]
-
-    def test_all_files_are_there_at_the_end(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
-        evidence(batch=["app1"]).v2_playbook_on_stats(Stats())
+        one.v2_playbook_on_stats(Stats())
         assert document(tmp_path)["run"]["ended"]
         endings = {path.suffix for path in tmp_path.glob("verify/*/*.*")}
         assert endings == {".json", ".csv", ".md", ".html", ".xml", ".prom"}
 
-    def test_all_batches_of_a_play_are_one_document(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+    def test_all_batches_of_a_play_are_one_document(self, evidence: Make, tmp_path: Path) -> None:
         one = evidence(batch=["app1"])
         one.v2_runner_on_ok(outcome("app1", call(COMPLIANT)))
         one.v2_playbook_on_play_start(Play(batch=["app2"], zpower_evidence="verify", zpower_results=str(tmp_path)))
@@ -474,9 +445,7 @@ class TestEvidence:
         assert one._display.lines[-1].startswith(f"Evidence: {tmp_path}/verify/")
         assert Path(one._display.lines[-1].removeprefix("Evidence: ")).read_text("utf-8").startswith("<!DOCTYPE html>")
 
-    def test_plays_of_one_kind_are_united_and_other_kinds_apart(
-        self, evidence: Callable[..., Any], tmp_path: Path
-    ) -> None:
+    def test_plays_of_one_kind_are_united_and_other_kinds_apart(self, evidence: Make, tmp_path: Path) -> None:
         one = evidence("site", ["app1"])
         one.v2_runner_on_ok(outcome("app1", call(RECORD)))
         more = {"zpower_results": str(tmp_path / "elsewhere")}
@@ -498,7 +467,7 @@ class TestEvidence:
         ("back", "kind"), [("yes", "rollback"), (True, "rollback"), (False, "verify"), (trusted("{{ x }}"), "verify")]
     )
     def test_a_check_whether_all_is_taken_back_is_a_rollback_in_check_mode(
-        self, evidence: Callable[..., Any], tmp_path: Path, back: object, kind: str
+        self, evidence: Make, tmp_path: Path, back: object, kind: str
     ) -> None:
         one = evidence("verify", ["app1", "app2"], zpower_rollback=back)
         unused = {**COMPLIANT, "subject": "all"}
@@ -511,7 +480,7 @@ class TestEvidence:
         assert found["result"] == "drift", "a value that waits for a restart is not taken back yet"
         assert [len(host["rows"]) for host in found["hosts"]] == [0 if kind == "rollback" else 1, 1]
 
-    def test_outcomes_follow_the_statistics(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+    def test_outcomes_follow_the_statistics(self, evidence: Make, tmp_path: Path) -> None:
         hosts = ["ignored", "rescued", "failed", "dark", "returned", "skipped", "looped", "silent"]
         one = evidence(hosts=hosts)
         one.v2_runner_on_failed(outcome("ignored", {"msg": "no"}), ignore_errors=True)
@@ -537,9 +506,7 @@ class TestEvidence:
             "silent": ("failed", "the task Set values failed"),
         }
 
-    def test_a_task_that_runs_once_fails_the_hosts_of_its_batch(
-        self, evidence: Callable[..., Any], tmp_path: Path
-    ) -> None:
+    def test_a_task_that_runs_once_fails_the_hosts_of_its_batch(self, evidence: Make, tmp_path: Path) -> None:
         one = evidence(batch=["app1", "app2"])
         one.v2_runner_on_ok(outcome("app2", {}))
         one.v2_runner_on_failed(outcome("app1", {"msg": "no"}, task(run_once=True)))
@@ -547,9 +514,7 @@ class TestEvidence:
         found = outcomes(document(tmp_path))
         assert found == {"app1": ("failed", "no"), "app2": ("failed", "no"), "app3": ("not_reached", "")}
 
-    def test_a_host_that_was_lost_in_an_earlier_play_says_why(
-        self, callback: Callable[..., Any], tmp_path: Path
-    ) -> None:
+    def test_a_host_that_was_lost_in_an_earlier_play_says_why(self, callback: Make, tmp_path: Path) -> None:
         one = callback(Play())
         one.v2_runner_on_unreachable(outcome("app1", {"msg": "no route"}))
         one.v2_runner_on_failed(outcome("app2", {"msg": "rescued"}))
@@ -563,7 +528,7 @@ class TestEvidence:
         }
 
     @pytest.mark.parametrize("kind", ["rollout", "confirm"])
-    def test_other_kinds_have_their_own_folder(self, evidence: Callable[..., Any], tmp_path: Path, kind: str) -> None:
+    def test_other_kinds_have_their_own_folder(self, evidence: Make, tmp_path: Path, kind: str) -> None:
         one = evidence(kind, ["app1"])
         one.v2_runner_on_ok(outcome("app1", call({**COMPLIANT, "verdict": "pending_restart"})))
         one.v2_playbook_on_stats(Stats())
@@ -583,7 +548,7 @@ class TestEvidence:
     )
     def test_drift_is_no_error_of_a_host(
         self,
-        evidence: Callable[..., Any],
+        evidence: Make,
         tmp_path: Path,
         result: dict[str, Any],
         failure: dict[str, Any],
@@ -597,9 +562,7 @@ class TestEvidence:
         assert [outcome for outcome, _message in outcomes(found).values()] == [expected]
         assert found["result"] == ("drift" if expected == "ok" else "error")
 
-    def test_a_later_play_says_that_drift_ended_the_run_of_a_host(
-        self, evidence: Callable[..., Any], tmp_path: Path
-    ) -> None:
+    def test_a_later_play_says_that_drift_ended_the_run_of_a_host(self, evidence: Make, tmp_path: Path) -> None:
         one = evidence(hosts=["app1"])
         one.v2_runner_on_ok(outcome("app1", call(DRIFTED)))
         one.v2_runner_on_failed(outcome("app1", {"msg": "0, wanted f", "failing": ["0, wanted f"]}))
@@ -608,18 +571,20 @@ class TestEvidence:
         assert outcomes(document(tmp_path, "verify")) == {"app1": ("ok", "")}
         assert outcomes(document(tmp_path, "site")) == {"app1": ("not_reached", "earlier in this run: 0, wanted f")}
 
-    def test_errors_of_tunings_count_even_if_their_failure_is_ignored(
-        self, evidence: Callable[..., Any], tmp_path: Path
-    ) -> None:
-        one = evidence(hosts=["app1", "app2"])
+    def test_errors_of_tunings_count_even_if_their_failure_is_ignored(self, evidence: Make, tmp_path: Path) -> None:
+        one = evidence()
         wrong = call(errors=["rps: it is broken", "platform: no"])
         one.v2_runner_on_ok(outcome("app1", wrong))
         one.v2_runner_on_failed(outcome("app1", {"msg": "no"}), ignore_errors=True)
         one.v2_runner_on_ok(outcome("app2", call(errors=["rps: it is broken"])))
         one.v2_runner_on_ok(outcome("app2", {**call(), "tunings": {"sap_profile": {}}, "errors": ["sap_profile: no"]}))
         one.v2_runner_on_ok(outcome("app2", call(COMPLIANT)))
-        one.v2_playbook_on_stats(Stats())
+        one.v2_runner_on_ok(outcome("app3", call(DRIFTED, errors=["smc_r: it is broken"])))
+        said = ["smc_r: it is broken", "0, wanted f"]
+        one.v2_runner_on_failed(outcome("app3", {"msg": "; ".join(said), "failing": said}))
+        one.v2_playbook_on_stats(Stats(failures=["app3"]))
         found = outcomes(document(tmp_path))
+        assert found["app3"] == ("failed", "smc_r: it is broken"), "only the errors"
         assert found["app1"] == ("failed", "rps: it is broken; platform: no")
         assert found["app2"] == ("failed", "sap_profile: no")  # the last call of each tuning counts
 
@@ -639,24 +604,14 @@ class TestEvidence:
         ids=["2.19", "2.16", "no lookup"],
     )
     def test_a_lookup_of_this_collection_that_fails_is_quoted_without_what_ansible_puts_before_it(
-        self, evidence: Callable[..., Any], tmp_path: Path, said: str
+        self, evidence: Make, tmp_path: Path, said: str
     ) -> None:
         one = evidence(hosts=["app1"])
         one.v2_runner_on_failed(outcome("app1", {"msg": said}))
         one.v2_playbook_on_stats(Stats(failures=["app1"]))
         assert outcomes(document(tmp_path)) == {"app1": ("failed", "no tunings are chosen: set x. Or y")}
 
-    def test_a_host_with_errors_and_drift_has_only_the_errors_as_message(
-        self, evidence: Callable[..., Any], tmp_path: Path
-    ) -> None:
-        one = evidence(hosts=["app1"])
-        one.v2_runner_on_ok(outcome("app1", call(DRIFTED, errors=["smc_r: it is broken"])))
-        said = ["smc_r: it is broken", "0, wanted f"]
-        one.v2_runner_on_failed(outcome("app1", {"msg": "; ".join(said), "failing": said}))
-        one.v2_playbook_on_stats(Stats(failures=["app1"]))
-        assert outcomes(document(tmp_path)) == {"app1": ("failed", "smc_r: it is broken")}
-
-    def test_facts_waivers_and_groups_come_with_the_call(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
+    def test_facts_waivers_and_groups_come_with_the_call(self, evidence: Make, tmp_path: Path) -> None:
         one = evidence()
         waiver = {
             "tuning": "rps",
@@ -679,7 +634,7 @@ class TestEvidence:
         (problem,) = found["problems"]
         assert "entry 2: tuning is 'rsp'; is rps meant?" in problem and problem in one._display.lines
 
-    def test_an_unknown_word_ends_the_run(self, evidence: Callable[..., Any], tmp_path: Path, shown: Display) -> None:
+    def test_an_unknown_word_ends_the_run(self, evidence: Make, tmp_path: Path, shown: Display) -> None:
         with pytest.raises(SystemExit) as ended:
             evidence("sites")
         assert ended.value.code == 2
@@ -689,7 +644,7 @@ class TestEvidence:
 
     @pytest.mark.parametrize("when", ["folder", "template"])
     def test_evidence_that_cannot_be_written_ends_the_run_before_a_host_is_reached(
-        self, callback: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, shown: Display
+        self, callback: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, shown: Display
     ) -> None:
         results = tmp_path / "results"
         if when == "folder":
@@ -708,7 +663,7 @@ class TestEvidence:
 
     @pytest.mark.parametrize("failed", [[], ["app2"]])
     def test_evidence_that_cannot_be_written_at_the_end_fails_the_run_after_the_table(
-        self, evidence: Callable[..., Any], tmp_path: Path, shown: Display, failed: list[str]
+        self, evidence: Make, tmp_path: Path, shown: Display, failed: list[str]
     ) -> None:
         one = evidence()
         one.v2_runner_on_ok(outcome("app1", call(DRIFTED)))
@@ -727,23 +682,19 @@ class TestEvidence:
         assert said.startswith("the evidence of verify cannot be written: ")
         assert rows(one) and not any(line.startswith("Evidence") for line in shown.lines)
 
-    @pytest.mark.parametrize(("form", "count"), [("none", 0), ("json", 1)])
+    @pytest.mark.parametrize(("form", "printed"), [("none", []), ("json", [[{**RECORD, "host": "app1"}]])])
     def test_the_format_of_the_table_does_not_matter_for_the_files(
-        self, evidence: Callable[..., Any], tmp_path: Path, form: str, count: int
+        self, evidence: Make, tmp_path: Path, form: str, printed: list[Any]
     ) -> None:
         one = evidence()
         one._format = form
-        one.v2_runner_on_ok(outcome("app1", call(DRIFTED)))
+        one.v2_runner_on_ok(outcome("app1", call(RECORD, NOTHING)))
         one.v2_playbook_on_stats(Stats())
-        assert len(one._display.lines) == count and document(tmp_path)["run"]["ended"]
-
-    def test_a_play_without_hosts_ends_the_run(self, evidence: Callable[..., Any], shown: Display) -> None:
-        with pytest.raises(SystemExit):
-            evidence(hosts=[])
-        assert shown.errors == ["no host matches : check -i, the inventory and zpower_hosts"]
+        assert [json.loads(line) for line in one._display.lines] == printed
+        assert document(tmp_path)["run"]["ended"]
 
     def test_a_refusal_of_a_later_play_writes_what_came_before(
-        self, evidence: Callable[..., Any], tmp_path: Path, shown: Display
+        self, evidence: Make, tmp_path: Path, shown: Display
     ) -> None:
         one = evidence("site", ["app1", "app2"])
         one.v2_runner_on_ok(outcome("app1", call(RECORD)))
@@ -755,15 +706,7 @@ class TestEvidence:
         assert found["run"]["ended"] and [host["outcome"] for host in found["hosts"]] == ["ok", "unreachable"]
         assert rows(one) and "no host matches" in shown.errors[0]
 
-    def test_a_play_without_evidence_may_have_nothing_to_take_back(
-        self, callback: Callable[..., Any], shown: Display
-    ) -> None:
-        one = callback(Play(["app1"]))
-        one.v2_runner_on_ok(outcome("app1", call(NOTHING)))
-        one.v2_playbook_on_stats(Stats())
-        assert shown.errors == []
-
-    def test_variables_that_cannot_be_read_end_the_run(self, callback: Callable[..., Any], shown: Display) -> None:
+    def test_variables_that_cannot_be_read_end_the_run(self, callback: Make, shown: Display) -> None:
         class Broken(Play):
             def get_vars(self, play: object = None, host: str | None = None) -> dict[str, Any]:
                 if host is not None:
@@ -776,16 +719,14 @@ class TestEvidence:
 
     @pytest.mark.parametrize("given", [{"start_at_task": "x"}, {"skip_tags": ["always"]}])
     def test_wrong_variables_end_the_run_where_the_task_that_says_so_would_be_left_out(
-        self, callback: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, shown: Display, given: dict[str, Any]
+        self, callback: Make, monkeypatch: pytest.MonkeyPatch, shown: Display, given: dict[str, Any]
     ) -> None:
         monkeypatch.setattr(tunings.context, "CLIARGS", given)
         with pytest.raises(SystemExit):
             callback(Play(zpower_evidence="verify", rps_evry=2))
         assert "did you mean rps_every?" in shown.errors[0]
 
-    def test_a_run_in_which_every_host_is_skipped_fails(
-        self, evidence: Callable[..., Any], tmp_path: Path, shown: Display
-    ) -> None:
+    def test_a_run_in_which_every_host_is_skipped_fails(self, evidence: Make, tmp_path: Path, shown: Display) -> None:
         one = evidence(hosts=["app1", "app2"])
         for host in ("app1", "app2"):
             one.v2_runner_on_skipped(outcome(host, {"skipped": True}))
@@ -796,13 +737,8 @@ class TestEvidence:
         ]
         assert document(tmp_path)["run"]["ended"]
 
-    def test_of_two_instances_one_writes(self, evidence: Callable[..., Any], tmp_path: Path) -> None:
-        evidence()
-        evidence()
-        assert document(tmp_path)["result"] == "unfinished"
-
     def test_the_run_is_that_of_the_command_line(
-        self, evidence: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, evidence: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         given = {
             "inventory": ("a.yml", "b.yml"),
