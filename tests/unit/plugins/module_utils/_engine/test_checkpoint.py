@@ -12,7 +12,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import RULES
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
-from kernel import QUEUE, FullDisk, KernelHost, masks, rps_params
+from kernel import QUEUE, KernelHost, masks, rps_params
 from runs import FOLDER, Dead, only, refusal, runner
 from sapsystem import SapHost
 
@@ -87,12 +87,6 @@ def test_what_someone_else_changed_meanwhile_is_left_alone_and_the_checkpoint_st
     assert host.exists(CHECKPOINT)
     run(host, state="restored", checkpoint="exp1", force=True)
     assert masks(host) == ["0", "0"] and not host.exists(FOLDER)
-
-
-def test_a_level_that_is_what_stands_already_makes_no_checkpoint(host):
-    run(host)
-    assert not run(host, checkpoint="exp1")["changed"]
-    assert not host.exists(os.path.dirname(CHECKPOINT))
 
 
 def test_killed_under_a_checkpoint_it_is_taken_back_all_the_same(host, monkeypatch):
@@ -233,13 +227,6 @@ def test_a_failed_rollback_leaves_the_checkpoint_and_its_values(host):
     assert host.read(CHECKPOINT) == before[CHECKPOINT] and host.read(MAIN) == before[MAIN]
     host.errors.clear()
     assert not run(host, state="restored")["failed"]
-    assert masks(host) == ["0", "0"] and not host.exists(FOLDER)
-
-
-def test_disk_full_changes_nothing(tmp_path):
-    host = FullDisk(tmp_path)
-    host.interface("hsi0", queues=2)
-    assert "nothing was changed: the journal could not be written" in refusal(run, host, checkpoint="exp1")
     assert masks(host) == ["0", "0"] and not host.exists(FOLDER)
 
 

@@ -64,21 +64,6 @@ def test_the_host_goes_back_to_the_values_before_the_probation(host, call):
     assert everything(host) == found
 
 
-@pytest.mark.gate
-def test_it_can_be_taken_back_alone_or_with_the_rest(host, call):
-    untouched = everything(host)
-    call(cpus="0-1")
-    tuned = everything(host)
-    call(confirm_within="10m")
-    pid = host.guardian()
-    assert call(state="restored", confirm_within="10m")["changed"]
-    ended(pid)
-    assert everything(host) == tuned
-    call(confirm_within="1h")
-    assert call(state="restored")["changed"]
-    assert everything(host) == untouched and not host.exists(FOLDER)
-
-
 def test_a_time_of_zero_needs_no_process_and_empty_text_is_no_time(host, call):
     call(confirm_within="0")
     assert host.listdir(PROBATION) == ["rps.json"]
@@ -227,16 +212,6 @@ def test_a_probation_of_another_machine_is_not_kept_and_nothing_is_promised(host
             assert "was written on another machine" in text and "by itself" not in text
     assert entries(host, "probation")
     assert call(state="confirmed", force=True)["changed"]
-
-
-def test_while_the_host_takes_it_back_nothing_is_confirmed(host, call):
-    call(confirm_within="1h")
-    other = Journal(host, "rps", FOLDER, "probation")
-    other.lock()
-    result = call(state="confirmed")
-    other.close()
-    assert result["failed"] and "another run (process %d) is changing this tuning now" % os.getpid() in result["msg"]
-    assert entries(host, "probation") and not entries(host)
 
 
 def test_without_room_for_the_journal_the_probation_goes_on(host, call):

@@ -154,24 +154,6 @@ def test_after_a_reboot_the_probation_can_be_continued_or_taken_back(host, reboo
 # the file of the lease
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[" * 100000,
-        # of a host that runs for more than a year, and has no id of its boot; also: edited to have no end
-        '{"until": FAR, "ends": "", "boot": null, "wall": 9e9, "seconds": 600}',
-    ],
-    ids=len,
-)
-def test_a_lease_that_nobody_has_granted_is_over(host, probation, text):
-    pid = host.guardian()
-    host.write(LEASE, text.replace("FAR", repr(time.monotonic() + 400 * DAY)))
-    # what others say meanwhile is a sentence
-    assert call(host, check=True)["failed"] is False
-    ended(pid)
-    assert everything(host) == probation[1]
-
-
 def test_a_lease_that_is_made_longer_or_shorter_by_hand_counts(host, probation):
     pid = host.guardian()
     lease_of(host, until=time.monotonic() + 2 * DAY, ends="never\x1b[31m")
@@ -205,14 +187,6 @@ def test_a_lease_that_cannot_be_read_is_told_and_tried_again(host, monkeypatch, 
 
 
 # strangers
-
-
-def test_who_asks_for_other_values_keeps_those_of_the_probation_and_hears_of_it(host, probation):
-    pid = host.guardian()
-    result = call(host, cpus="3", state="confirmed")
-    assert result["changed"] and only(result)["verdict"] == "drifted" and "wanted CPUs 3" in only(result)["reason"]
-    ended(pid)
-    assert kept(host, probation[0])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -326,31 +300,3 @@ def test_another_controller_between_the_look_and_the_lock(host, probation, monke
         assert only(first)["verdict"] == "compliant" and kept(host, probation[0])
     else:
         assert only(first)["verdict"] == "drifted" and everything(host) == probation[0]
-
-
-def test_two_controllers_confirm_at_the_same_time(host):
-    """Real processes: each says what it did, and together they keep the values once."""
-    untouched = everything(host)
-    for _number in range(4):
-        call(host, cpus="0-1")
-        call(host, every=2, confirm_within="10m")
-        pid, (reader, writer) = host.guardian(), os.pipe()
-        children = []
-        for _controller in range(2):
-            children.append(os.fork())
-            if children[-1] == 0:
-                answer = [None, None, "an exception"]
-                try:
-                    result = call(host, every=2, state="confirmed")
-                    answer = [result["failed"], result.get("changed", False), result["msg"]]
-                finally:
-                    os.write(writer, (json.dumps(answer) + "\n").encode())
-                    os._exit(0)
-        os.close(writer)
-        with os.fdopen(reader) as stream:
-            said = [json.loads(line) for line in stream]
-        assert [os.waitpid(child, 0)[1] for child in children] == [0, 0] and len(said) == 2
-        assert sum(changed for _failed, changed, _msg in said) == 1
-        assert all("is changing this tuning now" in msg for failed, _changed, msg in said if failed)
-        ended(pid)
-        assert kept(host, untouched)

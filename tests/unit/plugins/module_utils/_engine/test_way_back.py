@@ -153,28 +153,6 @@ def test_site_under_the_new_name_keeps_the_first_value_and_takes_the_old_rule_ou
     assert mask(host, "enc1") == "0" and whole(host, "/etc", "/var") == before
 
 
-def test_renamed_under_a_checkpoint(host):
-    run(host, cpus="0-1")
-    run(host, every=2, checkpoint="exp1")
-    rename(host, "hsi0", "enc1")
-    run(host, state="restored", checkpoint="exp1")
-    assert mask(host, "enc1") == "3"
-    run(host, state="restored")
-    assert mask(host, "enc1") == "0" and not host.exists(FOLDER) and not host.exists(RULES)
-
-
-def test_a_journal_without_identities_goes_by_names(host):
-    run(host)
-    data = json.loads(host.read(MAIN))
-    for entry in data["knobs"].values():
-        assert entry.pop("identity") == "0.0.0600"
-    host.write(MAIN, json.dumps(data))
-    run(host, every=2)
-    assert {entry["identity"] for entry in Journal(host, "rps", FOLDER).entries.values()} == {"0.0.0600"}
-    run(host, state="restored")
-    assert mask(host, "hsi0") == "0"
-
-
 def test_a_virtio_device_is_known_by_the_one_below_it(host):
     for name, below in (("eth0", "0.0.0001/virtio4"), ("eth1", "0000:00:03.0/virtio5")):
         host.interface(name)
@@ -214,14 +192,6 @@ def test_a_copied_host_is_told_and_force_takes_the_journal_for_its_own(host):
     host.fill(ID, ONE_ID)
     run(host, state="restored", force=True)
     assert mask(host, "hsi0") == "0" and not host.exists(FOLDER)
-
-
-def test_a_copied_checkpoint_is_told_too(host):
-    host.fill(ID, ONE_ID)
-    run(host, checkpoint="exp1")
-    host.fill(ID, OTHER_ID)
-    for changes in ({}, {"checkpoint": "exp1"}):
-        assert "was written on another machine" in refusal(run, host, state="restored", **changes)
 
 
 @pytest.mark.parametrize("then", [None, ONE_ID])
@@ -379,22 +349,6 @@ def test_killed_anywhere_rollback_leaves_the_tree_as_it_was(tmp_path, life, stat
     assert number > 10
 
 
-@pytest.mark.nightly
-def test_killed_and_run_again_nothing_is_left_beside_the_files(tmp_path):
-    for number in itertools.count(1):
-        root = tmp_path / str(number)
-        root.mkdir()
-        host = rps_tree(root)
-        came = killed(lambda host=host: rps_run(host), number)
-        rps_run(host)
-        names = [name for name in whole(host, *EVERYTHING) if os.path.basename(name).startswith(".zpower-")]
-        assert names == [], number
-        if not came:
-            break
-        shutil.rmtree(str(root))
-    assert number > 10
-
-
 def test_leftovers_of_this_tuning_are_removed_without_waiting_and_those_of_others_stay(host):
     mine = "/etc/udev/rules.d/.zpower-%s.x" % os.path.basename(RULES)
     others = ["/etc/sysctl.d/.zpower-91-zpower-sap-tuning-cpu-topology.conf.x", FOLDER + "/.zpower-cpu_topology.json.x"]
@@ -513,18 +467,6 @@ def test_an_entry_with_wrong_types_stops_every_run_before_it_changes_anything(ho
         sentence = refusal(run, host, state=state)
         assert "the journal %s cannot be understood" % MAIN in sentence and len(sentence) < 700
     assert whole(host, *EVERYTHING) == before
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [{"machine": 1}, {"machine": []}, {"folders": None}, {"folders": {}}, {"folders": [1]}, {"folders": ["etc"]}]
-    + [{"knobs": value} for value in (None, [], "x", 1)]
-    + [{"tuning": ["rps"]}, {"schema": {}}],
-)
-def test_a_journal_with_wrong_types_is_one_sentence(host, changes):
-    data = dict({"schema": journal.SCHEMA, "tuning": "rps", "knobs": {QUEUE % 0: GOOD}}, **changes)
-    host.write(MAIN, json.dumps(data))
-    assert "cannot be understood" in refusal(Journal, host, "rps", FOLDER)
 
 
 @pytest.mark.parametrize("text", [None, "diagonal", ""])

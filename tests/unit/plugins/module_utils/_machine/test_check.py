@@ -261,21 +261,6 @@ def test_the_database_host_hears_nothing(monkeypatch):
     assert opened == ["127.0.0.1"]
 
 
-@pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "::1"])
-def test_the_way_to_this_host(name):
-    try:
-        assert checks.interface_to(name) == "lo"
-    except OSError:
-        # a machine without IPv6 has no way to ::1
-        assert name == "::1"
-
-
-@pytest.mark.parametrize("name", ["x" * 80, "", "no such host.invalid"])
-def test_a_name_without_address(name):
-    with pytest.raises(OSError):
-        checks.interface_to(name)
-
-
 def test_every_address_is_tried(monkeypatch):
     addresses = [
         (socket.AF_INET, socket.SOCK_DGRAM, 0, "", (address, 9)) for address in ("255.255.255.255", "127.0.0.1")
@@ -283,7 +268,7 @@ def test_every_address_is_tried(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments: addresses)
     assert checks.interface_to("db") == "lo"
     monkeypatch.setattr(routes, "route_interface", lambda *_arguments: None)
-    with pytest.raises(OSError, match="Permission denied|no route"):
+    with pytest.raises(OSError, match="Permission denied|no route|unreachable"):
         checks.interface_to("db")
 
 

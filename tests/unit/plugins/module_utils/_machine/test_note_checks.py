@@ -264,21 +264,6 @@ def test_a_damaged_stat_is_no_process(machine, stat):
     assert running(rows(host)["nofile"]) is None
 
 
-def test_only_files_of_sap_processes_are_read(machine, monkeypatch):
-    others = {}
-    for pid in range(100, 150):
-        others.update({"/proc/%d/cmdline" % pid: "other\0", "/proc/%d/limits" % pid: limits(1, 1)})
-    trees = [{"/usr/sap/PRD/D%02d/x" % number: ""} for number in range(20)]
-    host = machine(others, process(7, limits(1, 1), group="0::/\n"), *trees)
-    paths, read = [], host.read
-    monkeypatch.setattr(host, "read", lambda path: (paths.append(path), read(path))[1])
-    rows(host)
-    # one look at each process's arguments, for all instances together
-    found = [path for path in paths if path.startswith("/proc/1")]
-    assert found == ["/proc/%d/cmdline" % pid for pid in range(100, 150)]
-    assert len([path for path in paths if path.startswith("/proc/7/")]) == 5
-
-
 # as which user
 
 

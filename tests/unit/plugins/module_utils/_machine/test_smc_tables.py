@@ -91,12 +91,6 @@ def test_the_last_ueid_of_an_s390_answers_eagain_and_is_gone(tables, monkeypatch
         smc_tables.set_ueid("ONLY", False)
 
 
-def test_a_fifth_ueid_is_refused(tables):
-    tables.eids = list("ABCD")
-    with pytest.raises(OSError, match="Numerical result"):
-        smc_tables.set_ueid("E", True)
-
-
 def test_a_kernel_without_the_family_says_so(tables, monkeypatch):
     monkeypatch.setattr(netlink, "family", lambda name: None)
     with pytest.raises(OSError) as caught:

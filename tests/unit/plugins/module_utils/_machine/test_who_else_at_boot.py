@@ -123,34 +123,6 @@ def test_what_is_no_script_is_not_read(host):
     assert conflicts(host) == []
 
 
-def test_a_sles_host_with_every_hook(host):
-    """The layout of SLES with wicked, tuned and a unit of the site; each sets another mask."""
-    mask = ECHO.replace("echo f", "echo %d").replace("hsi0", "$1")
-    host.fill("/etc/sysconfig/network/ifcfg-hsi0", "BOOTPROTO='static'\nPRE_UP_SCRIPT=\"compat:/usr/local/bin/early\"")
-    host.fill("/usr/local/bin/early", mask % 1)
-    host.fill("/etc/sysconfig/network/scripts/ifup-rps", mask % 2)
-    link(host, "/etc/sysconfig/network/if-up.d/50-rps", "../scripts/ifup-rps")
-    host.fill("/etc/sysconfig/network/if-up.d/60-other", "for q in $Q; do echo 3 > $q/rps_cpus; done")
-    host.fill("/etc/init.d/boot.local", mask % 4)
-    host.fill("/etc/udev/rules.d/70-rps.rules", 'SUBSYSTEM=="net", NAME=="hsi0", ATTR{queues/rx-0/rps_cpus}="5"')
-    host.fill("/etc/systemd/system/rps.service", "[Service]\nExecStart=/usr/local/sbin/rps.sh hsi0")
-    host.fill("/usr/local/sbin/rps.sh", mask % 6)
-    profile(host, "[sysfs]\n/sys/class/net/hsi*/queues/rx-0/rps_cpus=7\n[sysctl]\na=1")
-    run(host)
-    found = conflicts(host)
-    assert sorted(found, key=lambda one: one[3]) == [
-        ("boot script", "/usr/local/bin/early", "possible", "1"),
-        ("boot script", "/etc/sysconfig/network/scripts/ifup-rps", "possible", "2"),
-        ("boot script", "/etc/sysconfig/network/if-up.d/60-other", "possible", "3"),
-        ("boot script", "/etc/init.d/boot.local", "possible", "4"),
-        ("udev rule", "/etc/udev/rules.d/70-rps.rules", "no", "5"),
-        ("unit", "/usr/local/sbin/rps.sh", "possible", "6"),
-        ("tuned", "/etc/tuned/site/tuned.conf", "yes", "7"),
-    ]
-    record = run(host, check=True)["tuning"][0]
-    assert record["verdict"] == "drifted" and record["after"]["next_boot"] == {"rps_cpus": "7"}
-
-
 # tuned
 
 
