@@ -64,9 +64,6 @@ def lease_of(host, **changes):
     host.write(LEASE, json.dumps(dict(json.loads(host.read(LEASE)), **changes)))
 
 
-# the clock
-
-
 @pytest.fixture
 def clock(monkeypatch):
     """set(seconds): the clock of the host, of guardians too; looks(): how often a guardian has slept."""
@@ -113,45 +110,23 @@ def test_a_clock_that_is_set_changes_nothing(host, clock, probation, shift):
         assert everything(host) == probation[1]
 
 
-def test_the_time_that_is_shown_does_not_tremble(host, clock, probation):
-    ends = json.loads(host.read(LEASE))["ends"]
-    for drift in (-20.0, -0.4, 0.0, 0.4, 20.0):
-        clock.set(drift)
-        assert Journal(host, "rps", FOLDER, "probation").lease.ends() == ends
+def test_after_a_reboot_nobody_promises_to_take_back_what_can_be_continued_or_taken_back(host, probation):
+    def reboot(boot):
+        pid = host.guardian()
+        os.kill(pid, 9)
+        ended(pid)
+        host.fill(BOOT, boot)
 
-
-# a reboot, without systemd
-
-
-@pytest.fixture
-def rebooted(host, probation):
-    pid = host.guardian()
-    os.kill(pid, 9)
-    ended(pid)
-    host.fill(BOOT, "two")
-    return probation
-
-
-def test_after_a_reboot_nobody_promises_to_take_back_what_can_be_confirmed(host, rebooted):
+    reboot("two")
     (remark,) = only(call(host, check=True, every=2, confirm_within="0"))["remarks"]
     assert remark == "on probation: zpower.sap_tuning.confirm keeps it"
     reason = only(call(host, check=True))["reason"]
     assert "values on probation since 20" in reason and "by itself" not in reason
-    assert call(host, every=2, state="confirmed")["changed"] and kept(host, rebooted[0])
-
-
-def test_after_a_reboot_the_probation_can_be_continued_or_taken_back(host, rebooted):
-    assert not call(host, every=2, confirm_within="10m")["failed"]
-    pid = host.guardian()
-    assert alive(pid) and "until 20" in only(call(host, check=True, every=2, confirm_within="0"))["remarks"][0]
-    os.kill(pid, 9)
-    ended(pid)
-    host.fill(BOOT, "three")
+    assert not call(host, every=2, confirm_within="10m")["failed"] and alive(host.guardian())
+    assert "until 20" in only(call(host, check=True, every=2, confirm_within="0"))["remarks"][0]
+    reboot("three")
     assert not call(host, state="restored", confirm_within="0")["failed"]
-    assert everything(host) == rebooted[1]
-
-
-# the file of the lease
+    assert everything(host) == probation[1]
 
 
 def test_a_lease_that_is_made_longer_or_shorter_by_hand_counts(host, probation):
@@ -186,9 +161,6 @@ def test_a_lease_that_cannot_be_read_is_told_and_tried_again(host, monkeypatch, 
     assert everything(host) == found
 
 
-# strangers
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("how", [{"state": "confirmed"}, {"state": "restored"}, {"confirm_within": "7d"}, {}])
 def test_another_user_can_neither_confirm_nor_prolong_nor_take_back(monkeypatch, how):
@@ -218,9 +190,6 @@ def test_another_user_can_neither_confirm_nor_prolong_nor_take_back(monkeypatch,
             assert everything(host) == before and alive(host.guardian())
     finally:
         shutil.rmtree(folder)
-
-
-# twice, too late, at once
 
 
 def test_over_but_not_yet_taken_back_the_values_can_still_be_confirmed(host, probation):

@@ -99,9 +99,6 @@ def call(monkeypatch):
     return call
 
 
-# the service
-
-
 @pytest.mark.gate
 def test_it_takes_back_when_the_time_is_over(host, call):
     call(host, cpus="0-1")
@@ -231,9 +228,6 @@ def test_leftovers_elsewhere_are_no_unused_tuning_and_go_with_the_next_run(host,
     assert everything(host) == before
 
 
-# killed
-
-
 @pytest.mark.parametrize(
     "then, what",
     [
@@ -260,9 +254,6 @@ def test_killed_at_any_step_everything_can_be_taken_back(machine, call, what, th
         if not came:
             break
     assert number > 5
-
-
-# its program
 
 
 def test_the_archive_alone_takes_a_tree_back(host, call, tmp_path):
@@ -296,9 +287,6 @@ def test_the_source_may_be_text_or_bytes(monkeypatch, kind):
     given = source if kind == "bytes" else source.decode("utf-8")
     monkeypatch.setattr(archive.__spec__, "loader", types.SimpleNamespace(get_source=lambda name: given))
     assert archive.program(Rps, {}, "/") == expected
-
-
-# the deadline
 
 
 @pytest.fixture

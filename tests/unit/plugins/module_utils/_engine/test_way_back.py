@@ -70,9 +70,6 @@ def host(tmp_path):
     return host
 
 
-# new names
-
-
 @pytest.mark.parametrize("chosen", [["auto"], ["hsi0"], ["enc1"]])
 def test_an_interface_is_taken_back_under_its_new_name_and_its_rule_under_the_old_one(host, chosen):
     run(host)
@@ -172,9 +169,6 @@ def test_a_kernel_without_rps_still_gives_up_its_files(host):
     assert host.listdir("/etc/sysctl.d") == [] and not host.exists(RULES) and not host.exists(FOLDER)
 
 
-# the machine
-
-
 def test_a_copied_host_is_told_and_force_takes_the_journal_for_its_own(host):
     host.fill(ID, ONE_ID)
     run(host)
@@ -210,9 +204,6 @@ def test_the_id_of_an_aix_partition(host, monkeypatch, out, number):
     monkeypatch.setattr(journal.os, "uname", lambda: names)
     monkeypatch.setattr(host, "run", lambda argv: Result(0, out, "") if argv == ["uname", "-L"] else None)
     assert machine_of(host) == "00F9E2E74C00" + number
-
-
-# orphans
 
 
 def test_an_interface_that_nobody_names_any_more_is_drifted_with_the_command(host):
@@ -270,9 +261,6 @@ def test_a_moved_guest_shows_what_is_left_of_it(tmp_path):
     assert "net.smc.wmem: 262144, wanted absent" in record["reason"]
 
 
-# each subject by itself
-
-
 def test_a_profile_that_is_gone_holds_back_no_other(tmp_path):
     host = SapHost(tmp_path)
     sap = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None, profile=None, change="")
@@ -288,9 +276,6 @@ def test_a_profile_that_is_gone_holds_back_no_other(tmp_path):
     os.rename(host.path("/away"), host.path(ASCS01))
     assert not sap(host, state="restored")["failed"] and b"max_wprun_time" not in host.data(ASCS01)
     assert not host.exists(FOLDER)
-
-
-# killed runs
 
 
 def rps_tree(root):
@@ -444,9 +429,6 @@ def test_a_folder_that_vanishes_while_a_rule_is_written_is_made_again(host, monk
 
     monkeypatch.setattr(KernelHost, "write", written)
     assert not run(host)["failed"] and refusals == [] and host.exists(RULES)
-
-
-# broken journals
 
 
 GOOD = {"subject": "hsi0", "family": "hsi0 rps_cpus", "first": "0", "ours": ["f"], "since": "2026-01-01T00:00:00Z"}

@@ -71,9 +71,6 @@ def fact(host, own=None, others=None, group="", mine=2, **options):
     return capacity.capacity(host, "Linux")
 
 
-# polarization
-
-
 def verticals(entitled):
     """(high, medium) cores of an LPAR that is entitled to so many: PR/SM's rule forwards."""
     whole, rest = int(entitled), entitled - int(entitled)
@@ -174,9 +171,6 @@ def test_damaged_lists_of_cpus_are_a_reason(host):
     assert capacity.capacity(host, "Linux")["why"] == "the online CPUs are not known"
 
 
-# weights
-
-
 def test_the_entitlement_by_weight(host):
     found = fact(host)
     assert found["sentence"] == BASE + "; it may use 8 while others leave time"
@@ -263,9 +257,6 @@ def test_93_pages_in_one_read(host):
     assert (found["weight_sum"], found["entitled_cores"]) == (730, 2.2)
 
 
-# the reader
-
-
 def test_the_answer_of_the_emulator():
     """It proves the reader, not the arithmetic: there no CPU counts as online, and its two weights differ."""
     found = diag_204.parse(pr_sm.HERCULES)
@@ -342,9 +333,6 @@ def test_each_error_costs_only_the_weights(host, monkeypatch, call, number, why)
     assert found["why"].startswith("the file diag_204 is damaged: version 1") and found["source"] == "polarization"
 
 
-# where it is shown
-
-
 @pytest.mark.parametrize(
     "data, why, cores", [(None, "not in this capture: " + diag_204.FILE, None), (WHOLE, None, 16.0)]
 )
@@ -397,8 +385,6 @@ def test_a_record_holds_the_entitlement(host, monkeypatch):
     capacity.capacity.cache_clear()
     assert fingerprint.entitlement(host.root, "Linux") == "8.0 cores (polarization)"
 
-
-# AIX
 
 KEYS = ("Node Name", "Type", "Mode", "Entitled Capacity", "Shared Pool ID", "Online Virtual CPUs")
 KEYS += ("Maximum Virtual CPUs", "Minimum Virtual CPUs", "Variable Capacity Weight", "Active CPUs in Pool")

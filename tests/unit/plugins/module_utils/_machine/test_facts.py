@@ -40,8 +40,6 @@ def cpus(online, offline="", deconfigured=""):
     return {state: {"count": value[0] if value else 0, "list": value[1] if value else ""} for state, value in states}
 
 
-# captured machines
-
 LPARS = {
     "horizontal": ("horizontal", counts(horizontal=4), cpus((4, "0-3")), 4),
     "vertical": ("vertical", counts(medium=4), cpus((4, "0-3")), 4),
@@ -95,9 +93,6 @@ def test_every_capture_says_what_it_is_by_its_name(look, name):
     assert found["topology"]["facility"] is name.startswith("lpar")
     states = {state: one["count"] for state, one in found["cpus"].items()}
     assert states["online"] > 0 and sum(found["polarization"].values()) == sum(states.values())
-
-
-# synthetic machines
 
 
 def test_a_large_lpar(look):
@@ -199,9 +194,6 @@ def test_dispatching(look, shown, cpu0, cpu1, expected):
     assert look(tree)["dispatching"] == expected
 
 
-# other systems
-
-
 def test_what_is_no_z(look):
     tree = {"/proc/cpuinfo": "vendor_id\t: GenuineIntel\n", "/proc/sys/kernel/arch": "x86_64\n"}
     tree.update({CPUS + "cpu%d/topology/thread_siblings_list" % cpu: "0-1\n" for cpu in range(2)})
@@ -263,9 +255,6 @@ def test_aix(tmp_path, monkeypatch, answer, level):
     assert found["interfaces"] is None and found["topology"]["facility"] is None
 
 
-# what is wrong in a tree
-
-
 def failing(number, *files):
     """A class of hosts on which every read of these files fails as the kernel lets it fail."""
 
@@ -320,9 +309,6 @@ def test_cpu_folders_that_are_none(look):
     names = ("cpu0", "cpufreq", "cpuidle", "cpu-1", "cpu9999999")
     tree = {CPUS + name + "/polarization": "horizontal\n" for name in names}
     assert look(dict(tree, **{CPUS + "online": "0\n"}))["polarization"] == counts(horizontal=1)
-
-
-# smaller things
 
 
 def test_sap_instances_of_a_captured_tree_have_no_status(look):

@@ -100,9 +100,6 @@ def running(record):
     return record["before"]["running"]
 
 
-# which hosts have the rows
-
-
 def test_an_sap_host_of_sles_or_rhel_has_each_row_in_the_order_of_the_table(machine):
     host = machine()
     assert list(rows(host)) == ROWS == [row.subject for row in note_checks.ROWS]
@@ -124,9 +121,6 @@ def test_aix_and_a_host_without_an_instance_have_none(machine, tmp_path):
     assert rows(host, "AIX") == {}
     os.rename(str(tmp_path / "usr/sap/PRD"), str(tmp_path / "usr/sap/hostctrl"))
     assert rows(host) == {}
-
-
-# what each release is asked
 
 
 @pytest.mark.parametrize(
@@ -152,9 +146,6 @@ def test_only_what_a_source_names_for_the_release_is_judged(machine, version, un
     said = " ".join(source for one in found.values() for source in one["sources"])
     assert {word for word in said.replace(",", "").split() if word.isdigit() and len(word) > 5} == notes
     assert all(one["sources"] and one["wanted"] for name, one in found.items() if name not in unjudged)
-
-
-# limits
 
 
 def test_the_lowest_limit_of_any_process_counts_and_is_named(machine):
@@ -264,9 +255,6 @@ def test_a_damaged_stat_is_no_process(machine, stat):
     assert running(rows(host)["nofile"]) is None
 
 
-# as which user
-
-
 def test_a_user_without_rights_does_not_say_that_nothing_runs(machine, monkeypatch):
     host = note_checks.Once(machine())
     assert note_checks._unseen(host, "") is None
@@ -276,9 +264,6 @@ def test_a_user_without_rights_does_not_say_that_nothing_runs(machine, monkeypat
     assert "or this user may not see it: use become" in note_checks._unseen(host, "")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert note_checks._unseen(host, "") is None
-
-
-# tasks
 
 
 def groups(limits):
@@ -322,9 +307,6 @@ def test_the_smallest_limit_of_tasks_on_the_way_up_counts(machine, text, limits,
 def test_a_control_group_that_is_not_there_is_unknown(machine, text):
     found = rows(machine(release("sles", "12.5"), process(7, "", group=text)))["tasks"]
     assert (found["verdict"], running(found)) == ("unknown", None)
-
-
-# services
 
 
 @pytest.mark.parametrize(
@@ -390,9 +372,6 @@ def test_what_systemctl_says_else_is_no_state(machine, monkeypatch, answer, said
     assert found["verdict"] == "unknown" and found["reason"].endswith(said)
 
 
-# disks
-
-
 @pytest.mark.parametrize(
     "tree, shown",
     [
@@ -413,9 +392,6 @@ def test_disks_by_their_scheduler(machine, tree, shown):
     verdict = "compliant" if set(shown or ()) == {"none"} else "observed" if shown else "not_applicable"
     assert (running(found), found["verdict"]) == (shown, verdict)
     assert found["wanted"] == {"I/O scheduler": "none or noop"}
-
-
-# captures
 
 
 def of_capture(folder, data):

@@ -163,18 +163,6 @@ def test_a_socket_of_this_process_is_found_by_its_inode(monkeypatch):
         assert smc_sockets.of_socket(mine) is None
 
 
-def test_smc_is_there_when_the_kernel_lists_its_protocol(tmp_path):
-    host = KernelHost(tmp_path)
-    assert not smc_sockets.kernel_has_smc(host)
-    host.fill("/proc/net/protocols", "protocol  size\nTCP  2432\nMCTP 9\n")
-    assert not smc_sockets.kernel_has_smc(host)
-    host.fill("/proc/net/protocols", smckernel.PROTOCOLS)
-    assert smc_sockets.kernel_has_smc(host)
-
-
-# the fact smc
-
-
 def generic():
     return {
         5: [{5: smckernel.ism_device()}],

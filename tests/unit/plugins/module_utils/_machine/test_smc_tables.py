@@ -98,9 +98,6 @@ def test_a_kernel_without_the_family_says_so(tables, monkeypatch):
     assert caught.value.errno == errno.EOPNOTSUPP
 
 
-# the program at boot
-
-
 @pytest.fixture
 def unit(tmp_path):
     """A function from entries to the path of a unit that has them."""

@@ -47,9 +47,6 @@ def conflicts(host, **params):
     return [(one["what"], one["file"], one["wins"], one["value"]) for one in record["conflicts"]]
 
 
-# scripts
-
-
 @pytest.mark.parametrize(
     "path",
     ["/etc/rc.local", "/etc/init.d/boot.local", "/sbin/ifup-local", "/etc/cron.d/rps"]
@@ -123,9 +120,6 @@ def test_what_is_no_script_is_not_read(host):
     assert conflicts(host) == []
 
 
-# tuned
-
-
 def profile(host, text, enabled=True):
     host.fill("/etc/tuned/active_profile", "site")
     host.fill("/etc/tuned/site/tuned.conf", text)
@@ -168,9 +162,6 @@ def test_the_default_mask_of_later_queues_is_told_as_such(host):
     assert "of receive queues that are made later" in record["conflicts"][2]["effect"]
     # what a script sets late does not reach the queues that are there
     assert record["before"]["next_boot"] == {"rps_cpus": "2"}
-
-
-# .link files
 
 
 def rps_link(match, *masks):
@@ -237,9 +228,6 @@ def test_a_mask_in_a_link_file_needs_systemd_256(host, library, version):
     host.fill(library, "")
     assert systemd_version(host) == version
     assert len(conflicts(host)) == (0 if version == 254 else 1)
-
-
-# /etc/sysctl.conf
 
 
 @pytest.fixture
