@@ -114,9 +114,6 @@ def test_a_capture_is_only_read(opened):
     assert (host.owner(path), host.changed(path), host.mode(path)) == (None, None, None)
 
 
-# dbginfo.sh
-
-
 @pytest.mark.parametrize("user", ["root", "", None])
 def test_sysctls_of_dbginfo_are_files(opened, user):
     host = opened(captures.dbginfo(machine(), user=user))
@@ -287,9 +284,6 @@ def test_an_unpacked_dbginfo(tmp_path):
     assert host.value(FLOWS) == "32768" and driver_of(host, "enc1000") == "qeth"
 
 
-# sos report
-
-
 def test_a_sos_report_says_what_it_copies(opened):
     host = opened(captures.sos(machine()))
     assert (host.capture[0], *host.capture[2:4]) == ("sos", "prdapp1", "2026-11-20")
@@ -331,9 +325,6 @@ def test_a_manifest_that_is_none_is_not_believed(opened, manifest):
     host = opened(captures.tar(found, "xz"))
     assert host.lacking("/proc/sys/vm/swappiness") == ""
     assert host.value("/proc/cmdline") == "x"
-
-
-# supportconfig
 
 
 def texts(**changes):
@@ -415,9 +406,6 @@ def test_a_removed_value_is_no_value(opened):
     assert host.value("/proc/sys/kernel/x") is None
     assert "removed its value" in host.lacking("/proc/sys/kernel/x")
     assert host.capture.notes[1] == "supportconfig removed values from env.txt"
-
-
-# plain trees, links, sizes
 
 
 def test_a_plain_tree_lacks_what_was_not_copied(tmp_path):

@@ -12,7 +12,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.st
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from kernel import QUEUE, KernelHost, masks, rps_params
-from runs import FOLDER, only, refusal, runner
+from runs import FOLDER, everything, only, refusal, runner
 from sapsystem import SapHost
 
 MAIN = FOLDER + "/rps.json"
@@ -26,10 +26,6 @@ def host(tmp_path):
     host = KernelHost(tmp_path)
     host.interface("hsi0", queues=2)
     return host
-
-
-def everything(host):
-    return host.tree("/sys", "/etc", "/var")
 
 
 def test_it_brings_back_what_stood_when_it_began_and_not_what_was_found_first(host):

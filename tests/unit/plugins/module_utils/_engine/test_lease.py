@@ -15,7 +15,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import l
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import UnsupportedError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import refused
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, refused
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.modules import rps
@@ -228,6 +228,26 @@ def test_a_guardian_that_cannot_write_says_so_and_tries_again(host, call, told):
     first, last = told.read_text().splitlines()
     assert first.startswith("3 the lease of checkpoint-exp1 of rps could not be taken back: cannot write /etc/udev")
     assert last == "5 the lease of checkpoint-exp1 of rps was not renewed and is taken back: 1 changed"
+
+
+def test_a_guardian_says_a_sentence_once_however_often_it_tries(tmp_path, monkeypatch):
+    """As on a copy of a host, where it fails every 15 s for ever."""
+    told, tries = [], []
+
+    def take_back(_due):
+        tries.append(len(tries))
+        if len(tries) < 6:
+            raise HostError("the journal was written on another machine" if len(tries) != 4 else "disk full")
+        return {"failed": len(tries) < 9, "msg": "1 failed", "tuning": []}
+
+    monkeypatch.setattr(_lease, "RETRY_S", 0)
+    monkeypatch.setattr(_lease.syslog, "syslog", lambda _level, text: told.append(text.rpartition(": ")[2]))
+    # without the fixture, which would end this process in the place of the guardian
+    host = Machine(tmp_path)
+    host.write(CHECKPOINT + "/lease.json", json.dumps({"until": 0.0}))
+    _lease.Lease(host, CHECKPOINT, "rps").watch(take_back, lambda _ready: None)
+    copied = "the journal was written on another machine"
+    assert len(tries) == 9 and told == [copied, "disk full", copied, "1 failed", "1 failed"]
 
 
 @pytest.mark.parametrize("what", ["rps.lease", FOLDER])

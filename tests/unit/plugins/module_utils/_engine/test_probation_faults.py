@@ -4,17 +4,11 @@
 
 import calendar
 import json
-import mmap
 import os
-import shutil
-import struct
-import tempfile
 import time
-import types
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from guardians import alive, everything, stop, watched
@@ -25,7 +19,6 @@ from waiting import until
 LEASE = PROBATION + "/lease.json"
 BOOT = "/proc/sys/kernel/random/boot_id"
 DAY = 24 * 3600
-NOBODY = 65534
 PARAMS = dict(DEFAULTS, **rps_params())
 pytestmark = pytest.mark.gate
 
@@ -62,52 +55,6 @@ def kept(host, untouched):
 
 def lease_of(host, **changes):
     host.write(LEASE, json.dumps(dict(json.loads(host.read(LEASE)), **changes)))
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """set(seconds): the clock of the host, of guardians too; looks(): how often a guardian has slept."""
-    shared = mmap.mmap(-1, 16)
-
-    def put(at, value):
-        shared[at : at + 8] = struct.pack("d", value)
-
-    def get(at):
-        return struct.unpack("d", shared[at : at + 8])[0]
-
-    def sleep(seconds):
-        put(8, get(8) + 1)
-        time.sleep(seconds)
-
-    fake = types.SimpleNamespace(
-        time=lambda: time.time() + get(0),
-        sleep=sleep,
-        monotonic=time.monotonic,
-        strftime=time.strftime,
-        gmtime=time.gmtime,
-    )
-    monkeypatch.setattr(_lease, "time", fake)
-    return types.SimpleNamespace(set=lambda seconds: put(0, seconds), looks=lambda: get(8), time=fake.time)
-
-
-@pytest.mark.parametrize("shift", [-DAY, DAY])
-def test_a_clock_that_is_set_changes_nothing(host, clock, probation, shift):
-    pid, looked = host.guardian(), clock.looks()
-    clock.set(shift)
-    until(lambda: clock.looks() > looked + 3, "the guardian has looked")
-    assert masks(host) == ["5", "5"] and alive(pid)
-    (remark,) = only(call(host, check=True, every=2, confirm_within="10m"))["remarks"]
-    ends = calendar.timegm(time.strptime(remark.split()[3], "%Y-%m-%dT%H:%M:%SZ:"))
-    # by the clock that the administrator sees now
-    assert 0 < ends - clock.time() <= 600
-    if shift < 0:
-        assert call(host, every=2, state="confirmed")["changed"]
-        ended(pid)
-        assert kept(host, probation[0])
-    else:
-        lease_of(host, until=time.monotonic() + 0.5)
-        ended(pid)
-        assert everything(host) == probation[1]
 
 
 def test_after_a_reboot_nobody_promises_to_take_back_what_can_be_continued_or_taken_back(host, probation):
@@ -159,37 +106,6 @@ def test_a_lease_that_cannot_be_read_is_told_and_tried_again(host, monkeypatch, 
     os.rename(host.path(LEASE + ".new"), host.path(LEASE))
     ended(pid)
     assert everything(host) == found
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-@pytest.mark.parametrize("how", [{"state": "confirmed"}, {"state": "restored"}, {"confirm_within": "7d"}, {}])
-def test_another_user_can_neither_confirm_nor_prolong_nor_take_back(monkeypatch, how):
-    # other users may look into it, unlike into a folder of pytest
-    folder = tempfile.mkdtemp()
-    try:
-        os.chmod(folder, 0o755)
-        host = SteppedHost(folder)
-        host.interface("hsi0", queues=2)
-        for running in watched(host, monkeypatch):
-            call(running, every=2, confirm_within="10m")
-            before, (reader, writer) = everything(host), os.pipe()
-            child = os.fork()
-            if child == 0:
-                try:
-                    os.setgroups([])
-                    os.setgid(NOBODY)
-                    os.setuid(NOBODY)
-                    os.write(writer, json.dumps(call(host, **how)).encode())
-                finally:
-                    os._exit(0)
-            os.close(writer)
-            assert os.waitpid(child, 0)[1] == 0
-            with os.fdopen(reader) as stream:
-                result = json.loads(stream.read())
-            assert result["failed"] and result["msg"].endswith(": Permission denied"), result
-            assert everything(host) == before and alive(host.guardian())
-    finally:
-        shutil.rmtree(folder)
 
 
 def test_over_but_not_yet_taken_back_the_values_can_still_be_confirmed(host, probation):

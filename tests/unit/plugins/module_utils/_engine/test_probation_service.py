@@ -332,6 +332,15 @@ def test_after_a_reboot_the_clock_counts_and_never_more_than_was_granted(
     assert left is None or lease._left() == left
 
 
+def test_the_end_is_shown_by_the_clock_that_the_administrator_sees_and_does_not_tremble(lease, clock):
+    ends = lease.ends()
+    clock.wall += 0.4
+    assert lease.ends() == ends
+    # set back by an hour
+    clock.wall -= 3600
+    assert lease.ends() < ends
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "{", "[" * 100000, '{"until": ', "null", "[]", "7", '{"until": 1}']

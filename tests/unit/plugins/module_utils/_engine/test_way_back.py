@@ -285,16 +285,8 @@ def rps_tree(root):
     return host
 
 
-def rps_run(host, state="present", checkpoint=None):
-    params = rps_params(state=state, sock_flow_entries=32768, checkpoint=checkpoint)
-    return Run(Rps(host, params), Journal(host, "rps", FOLDER, checkpoint), state).run()
-
-
-def smc_run(host, state="present", checkpoint=None):
-    params = dict(settings={"wmem": 262144}, state=state, force=False)
-    tuning = smc_sysctls.SmcSysctls(host, params)
-    return Run(tuning, Journal(host, tuning.name, FOLDER, checkpoint), state).run()
-
+rps_run = runner(Rps, **rps_params(sock_flow_entries=32768))
+smc_run = runner(smc_sysctls.SmcSysctls, settings={"wmem": 262144})
 
 LIVES = {
     "rps": (rps_tree, rps_run, None),
@@ -324,8 +316,8 @@ def test_killed_anywhere_rollback_leaves_the_tree_as_it_was(tmp_path, life, stat
         before = whole(host, *EVERYTHING)
         if state == "restored":
             work(host, checkpoint=checkpoint)
-        came = killed(lambda host=host: work(host, state, checkpoint), number)
-        result = work(host, "restored")
+        came = killed(lambda host=host: work(host, state=state, checkpoint=checkpoint), number)
+        result = work(host, state="restored")
         assert not result["failed"], (number, result["msg"])
         assert whole(host, *EVERYTHING) == before, number
         if not came:
@@ -394,9 +386,9 @@ def test_a_folder_that_two_tunings_share_goes_with_the_last_of_them(tmp_path):
     for first, second in ((rps_run, smc_run), (smc_run, rps_run)):
         first(host)
         second(host)
-        first(host, "restored")
+        first(host, state="restored")
         assert host.exists("/etc/sysctl.d")
-        second(host, "restored")
+        second(host, state="restored")
         assert whole(host, *EVERYTHING) == before
 
 
@@ -411,7 +403,7 @@ def test_two_tunings_in_one_folder_at_the_same_time(tmp_path):
             status = 1
             try:
                 for _count in range(15):
-                    assert not work(host)["failed"] and not work(host, "restored")["failed"]
+                    assert not work(host)["failed"] and not work(host, state="restored")["failed"]
                 status = 0
             finally:
                 os._exit(status)

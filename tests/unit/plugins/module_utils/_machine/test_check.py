@@ -257,6 +257,11 @@ def test_the_database_host_hears_nothing(monkeypatch):
     assert opened == ["127.0.0.1"]
 
 
+def test_a_name_that_is_none_has_no_address():
+    with pytest.raises(OSError):
+        checks.interface_to("x" * 80)
+
+
 def test_every_address_is_tried(monkeypatch):
     addresses = [
         (socket.AF_INET, socket.SOCK_DGRAM, 0, "", (address, 9)) for address in ("255.255.255.255", "127.0.0.1")

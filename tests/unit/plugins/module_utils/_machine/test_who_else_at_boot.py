@@ -67,6 +67,8 @@ def test_a_script_is_found_through_the_line_that_calls_it(host, monkeypatch):
     host.fill("/usr/local/sbin/rps", "#!/bin/sh\n" + ECHO)
     host.fill("/etc/network/interfaces", "iface eth0 inet dhcp\n  post-up /opt/site/net.sh")
     host.fill("/opt/site/net.sh", ECHO.replace("echo f", "echo 3"))
+    host.fill("/etc/systemd/system/rps.service", "[Service]\nExecStart=/usr/local/sbin/unit.sh hsi0")
+    host.fill("/usr/local/sbin/unit.sh", ECHO.replace("echo f", "echo 6"))
     host.fill("/etc/rc.local", "(/root/missing; /home) &\n/home/site/tune")
 
     def hangs(path, reads):
@@ -78,6 +80,7 @@ def test_a_script_is_found_through_the_line_that_calls_it(host, monkeypatch):
     found = [
         ("boot script", "/opt/site/net.sh", "possible", "3"),
         ("boot script", "/usr/local/sbin/rps", "possible", "f"),
+        ("unit", "/usr/local/sbin/unit.sh", "possible", "6"),
     ]
     assert sorted(conflicts(host)) == found
     for name in ("real", "size", "read"):
