@@ -4,38 +4,15 @@
 
 import os
 import signal
-import time
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 
-PATIENCE_S = 60.0
-
 
 def alive(pid):
     """Whether a process runs. In a container whose first process waits for nobody, an ended one stays a zombie."""
     return processes.start_time(pid) is not None
-
-
-def stop(pid):
-    """Stop a process, and wait until it stands."""
-    os.kill(pid, signal.SIGSTOP)
-    assert eventually(lambda: _state(pid) == "T")
-
-
-def _state(pid):
-    with open("/proc/%d/stat" % pid) as stream:
-        return stream.read().rpartition(")")[2].split()[0]
-
-
-def eventually(true, seconds=PATIENCE_S):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if true():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def everything(host):

@@ -46,15 +46,6 @@ def test_it_brings_back_what_stood_when_it_began_and_not_what_was_found_first(ho
     assert run(host, checkpoint="exp2")["changed"]
 
 
-@pytest.mark.parametrize("how", [{"checkpoint": "exp1"}, {}])
-def test_without_a_tuning_before_it_nothing_is_left_behind(host, how):
-    untouched = everything(host)
-    run(host, checkpoint="exp1")
-    assert host.exists(CHECKPOINT) and not host.exists(MAIN)
-    assert run(host, state="restored", **how)["changed"]
-    assert everything(host) == untouched and os.listdir(host.path("/var/lib")) == []
-
-
 def test_what_someone_else_changed_meanwhile_is_left_alone_and_the_checkpoint_stays(host):
     run(host, checkpoint="exp1")
     host.fill(QUEUE % 1, "8")

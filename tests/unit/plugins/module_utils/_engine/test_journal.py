@@ -6,7 +6,7 @@ import os
 import stat
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import SCHEMA, Journal, folder_of
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import SCHEMA, Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import RUNNING, Knob
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from runs import FOLDER, refusal
@@ -31,11 +31,6 @@ def opened(host):
     journal = Journal(host, "rps", FOLDER)
     journal.lock()
     return journal
-
-
-def test_folder_of_each_system():
-    assert folder_of("AIX") == "/var/adm/zpower_sap_tuning"
-    assert folder_of("Linux") == FOLDER
 
 
 def test_the_first_value_stays_first_and_every_set_value_is_kept(host):

@@ -207,13 +207,9 @@ def test_what_was_renewed_while_the_guardian_took_the_lock_stays(host, call):
     assert take_back(lambda: True)["failed"] is False and masks(host) == ["0", "0"]
 
 
-@pytest.fixture
-def told(monkeypatch, tmp_path):
-    return syslog(monkeypatch, tmp_path)
-
-
 @pytest.mark.gate
-def test_a_guardian_that_cannot_write_says_so_and_tries_again(host, call, told):
+def test_a_guardian_that_cannot_write_says_so_and_tries_again(host, call, monkeypatch, tmp_path):
+    told = syslog(monkeypatch, tmp_path)
     call(cpus="0-1")
     found = everything(host)
     call(checkpoint="exp1", lease=LONG)

@@ -11,10 +11,9 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
-from guardians import alive, everything, stop, watched
+from guardians import alive, everything, watched
 from kernel import masks, rps_params
-from runs import DEFAULTS, FOLDER, PROBATION, SteppedHost, ended, only, syslog
-from waiting import until
+from runs import DEFAULTS, FOLDER, PROBATION, SteppedHost, ended, only
 
 LEASE = PROBATION + "/lease.json"
 BOOT = "/proc/sys/kernel/random/boot_id"
@@ -85,43 +84,6 @@ def test_a_lease_that_is_made_longer_or_shorter_by_hand_counts(host, probation):
     lease_of(host, until=0.0)
     ended(pid)
     assert everything(host) == probation[1]
-
-
-def test_a_lease_that_cannot_be_read_is_told_and_tried_again(host, monkeypatch, tmp_path):
-    told = syslog(monkeypatch, tmp_path)
-    call(host, cpus="0-1")
-    found = everything(host)
-    call(host, every=2, confirm_within="10m")
-    pid, text = host.guardian(), host.read(LEASE)
-    # a guardian that finds none ends, so there is always one
-    os.mkfifo(host.path(LEASE + ".new"))
-    os.rename(host.path(LEASE + ".new"), host.path(LEASE))
-    until(lambda: told.exists() and told.read_text(), "the guardian has told")
-    line = told.read_text().splitlines()[0]
-    assert line.startswith("3 the lease of checkpoint-probation of rps could not be taken back: cannot read " + LEASE)
-    assert alive(pid) and masks(host) == ["5", "5"]
-    result = call(host, check=True)
-    assert result["failed"] and "cannot read %s" % LEASE in result["msg"]
-    host.fill(LEASE + ".new", json.dumps(dict(json.loads(text), until=0.0)))
-    os.rename(host.path(LEASE + ".new"), host.path(LEASE))
-    ended(pid)
-    assert everything(host) == found
-
-
-def test_over_but_not_yet_taken_back_the_values_can_still_be_confirmed(host, probation):
-    pid = host.guardian()
-    journal = Journal(host, "rps", FOLDER)
-    journal.lock()
-    lease_of(host, until=0.0)
-    # the guardian waits for the lock, for which the confirmation comes first
-    stop(pid)
-    journal.close()
-    try:
-        assert call(host, every=2, state="confirmed")["changed"]
-    finally:
-        os.kill(pid, 18)
-    ended(pid)
-    assert kept(host, probation[0])
 
 
 @pytest.mark.parametrize("other", ["confirmed", "restored", "present"])

@@ -12,6 +12,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.kernel import parse_os_release
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import facts as _platform_facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import sapcontrol
 
 CPUS = "/sys/devices/system/cpu/"
 NOTHING = {"count": None, "list": None}
@@ -83,16 +84,6 @@ def test_captured_lpars(look, name, kernel):
     assert {key: found[key] for key in wanted} == wanted
     new = {"enabled": True, "steal_threshold": 30, "delay_factor": 4}
     assert found["hiperdispatch"] == (new if kernel == "6.12" else dict.fromkeys(new))
-
-
-@pytest.mark.parametrize("name", captured.names())
-def test_every_capture_says_what_it_is_by_its_name(look, name):
-    found = look(name)
-    assert found["virtualization"] == name.split("-")[0]
-    assert found["architecture"] == "s390x" and found["kernel"].startswith(name.split("-")[2] + ".")
-    assert found["topology"]["facility"] is name.startswith("lpar")
-    states = {state: one["count"] for state, one in found["cpus"].items()}
-    assert states["online"] > 0 and sum(found["polarization"].values()) == sum(states.values())
 
 
 def test_a_large_lpar(look):
@@ -255,22 +246,17 @@ def test_aix(tmp_path, monkeypatch, answer, level):
     assert found["interfaces"] is None and found["topology"]["facility"] is None
 
 
-def failing(number, *files):
-    """A class of hosts on which every read of these files fails as the kernel lets it fail."""
-
-    class Failing(ReadingHost):
-        def _content(self, path, target, follow):
-            if path.endswith(files):
-                raise OSError(number, os.strerror(number))
-            return super()._content(path, target, follow)
-
-    return Failing
-
-
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENODEV])
 def test_files_that_cannot_be_read_cost_only_their_own_facts(look, number):
     files = ("/proc/sysinfo", "/dispatching", "/cpu1/polarization", "/enc1000/mtu", "/os-release")
-    found = look(synthetic.large_lpar(4), failing(number, "thread_siblings_list", *files))
+
+    class Failing(ReadingHost):
+        def _content(self, path, target, follow):
+            if path.endswith(files + ("thread_siblings_list",)):
+                raise OSError(number, os.strerror(number))
+            return super()._content(path, target, follow)
+
+    found = look(synthetic.large_lpar(4), Failing)
     assert (found["machine_type"], found["virtualization"], found["architecture"]) == (None, None, "s390x")
     assert found["dispatching"] == "vertical" and found["distribution"] is None
     assert found["polarization"]["unknown"] == 3
@@ -320,43 +306,13 @@ def test_sap_instances_of_a_captured_tree_have_no_status(look):
     assert found == dict(known, enqueue=None, status=None, status_reason=None)
 
 
-class Running(ReadingHost):
-    """A captured tree that answers as a running machine does; answers is what sapcontrol prints, by function."""
-
-    root = "/"
-
-    def __init__(self, tree, answers):
-        super().__init__("/")
-        self.tree, self.answers = tree, answers
-
-    def path(self, path):
-        return os.path.join(self.tree, path.lstrip("/"))
-
-    def run(self, argv, timeout=30, user=None, env=None):
-        assert (timeout, user) == (10, "c11adm")
-        rc, text = self.answers[argv[4]]
-        return Result(rc, "\n01.02.2026 10:00:00\n%s\n%s\n" % (argv[4], text), "")
-
-
-REFUSED = "NIECONN_REFUSED (Connection refused), NiRawConnect failed in plugin_fopen()"
-
-
-@pytest.mark.parametrize(
-    "answer, expected",
-    [
-        ((3, "OK\ndisp+work, Dispatcher, GREEN, Running, 2026 02 01 09:00:00, 1:00:00, 77"), ("running", "")),
-        ((4, "OK\ndisp+work, Dispatcher, GRAY, Stopped, , , 0"), ("stopped", "")),
-        (
-            (1, "FAIL: " + REFUSED),
-            ("unknown", "C11 D00: its start service (sapstartsrv) does not run: " + REFUSED),
-        ),
-    ],
-)
-def test_the_status_of_sap_instances_comes_from_sapcontrol(tmp_path, answer, expected):
+def test_the_status_of_sap_instances_is_asked_of_the_running_machine(tmp_path, monkeypatch):
     captured.grow(tmp_path, {"/usr/sap/C11/D00/exe/sapcontrol": ""})
-    host = Running(str(tmp_path), {"ParameterValue": (0, "OK\n0 : C11"), "GetProcessList": answer})
+    host = ReadingHost("/")
+    monkeypatch.setattr(host, "path", lambda path: str(tmp_path) + path)
+    monkeypatch.setattr(sapcontrol.SapControl, "status", lambda self: sapcontrol.Status("stopped", [], "why"))
     (found,) = _platform_facts.sap_instances(host)
-    assert (found["status"], found["status_reason"]) == expected
+    assert (found["sid"], found["status"], found["status_reason"]) == ("C11", "stopped", "why")
 
 
 def test_kernel_parameters():

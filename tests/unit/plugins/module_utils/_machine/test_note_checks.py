@@ -301,23 +301,20 @@ def test_a_control_group_that_is_not_there_is_unknown(machine, text):
     assert (found["verdict"], running(found)) == ("unknown", None)
 
 
+ON, DISABLED = "loaded active enabled", "loaded active disabled"
+
+
 @pytest.mark.parametrize(
     "version, socket, service, verdict, shown",
     [
-        ("sles 15.6", "loaded active enabled", "", "compliant", ["active, enabled"]),
+        ("sles 15.6", ON, "", "compliant", ["active, enabled"]),
         # sapconf starts it without enabling it
-        ("sles 15.6", "loaded active disabled", "", "compliant", ["active, disabled"]),
+        ("sles 15.6", DISABLED, "", "compliant", ["active, disabled"]),
         ("sles 15.6", "loaded inactive enabled", "", "observed", ["inactive, enabled"]),
         ("sles 12.5", "masked inactive masked", "", "observed", ["inactive, masked"]),
         ("sles 16.0", "", "", "observed", ["not installed"]),
-        ("rhel 9.4", *["loaded active enabled"] * 2, "compliant", ["active, enabled"] * 2),
-        (
-            "rhel 9.4",
-            "loaded active enabled",
-            "loaded active disabled",
-            "observed",
-            ["active, enabled", "active, disabled"],
-        ),
+        ("rhel 9.4", ON, ON, "compliant", ["active, enabled"] * 2),
+        ("rhel 9.4", ON, DISABLED, "observed", ["active, enabled", "active, disabled"]),
     ],
 )
 def test_uuidd_is_as_systemd_says(machine, version, socket, service, verdict, shown):

@@ -157,22 +157,11 @@ def test_an_interface_with_everything(host):
     tx = "/sys/class/net/enc1000/queues/tx-%s"
     grow(host, {tx % "10/xps_cpus": "f0\n", tx % "2/xps_cpus": "0f\n", tx % "3/tx_timeout": "0\n"})
     mask = "00000000,00000011,11111111,11111111,11111111,11111111,11111111,11111111"
-    assert hardware.interfaces(host) == {
-        "enc1000": {
-            "driver": "qeth",
-            "card_type": "HiperSockets",
-            "card": "HiperSockets",
-            "buffer_count": 128,
-            "inbuf_size": "64k",
-            "mtu": 57344,
-            "operstate": "up",
-            "receive_queues": 1,
-            "rps_cpus": {"rx-0": mask},
-            "xps_cpus": {"tx-0": "0", "tx-2": "0f", "tx-3": None, "tx-10": "f0"},
-            "lower": [],
-        }
-    }
-    assert list(hardware.interfaces(host)["enc1000"]["xps_cpus"]) == ["tx-0", "tx-2", "tx-3", "tx-10"]
+    known = {"driver": "qeth", "card_type": "HiperSockets", "card": "HiperSockets", "buffer_count": 128}
+    known.update(inbuf_size="64k", mtu=57344, operstate="up", receive_queues=1, rps_cpus={"rx-0": mask}, lower=[])
+    queues = {"tx-0": "0", "tx-2": "0f", "tx-3": None, "tx-10": "f0"}
+    assert hardware.interfaces(host) == {"enc1000": dict(known, xps_cpus=queues)}
+    assert list(hardware.interfaces(host)["enc1000"]["xps_cpus"]) == list(queues)
 
 
 def test_interfaces_of_other_drivers_have_no_qeth_values(host):

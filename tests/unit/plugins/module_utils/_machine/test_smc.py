@@ -188,17 +188,8 @@ def test_everything_that_the_kernel_tells(monkeypatch):
         {"peer": "10.0.0.3", "mode": "TCP", "fallback": "0x03010000 (the peer does not support SMC)", "count": 1},
     ]
     ism, roce = found["devices"]
-    assert ism == {
-        "type": "SMCD",
-        "name": None,
-        "pci_id": "0009:00:00.0",
-        "port": None,
-        "interface": None,
-        "active": None,
-        "pnet_id": "NET25",
-        "pnet_id_by_user": False,
-        "in_use": 3,
-    }
+    known = {"type": "SMCD", "pci_id": "0009:00:00.0", "pnet_id": "NET25", "pnet_id_by_user": False, "in_use": 3}
+    assert ism == dict(known, name=None, port=None, interface=None, active=None)
     assert (roce["type"], roce["name"], roce["port"], roce["active"]) == ("SMCR", "mlx5_0", 1, True)
     assert (roce["pnet_id"], roce["pnet_id_by_user"], roce["in_use"]) == ("SAPNET", True, 1)
     assert found["ueids"] == ["SAP.UEID"]
