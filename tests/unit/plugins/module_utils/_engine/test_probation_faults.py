@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A probation whose clock is set, host boots or lease is damaged, or that strangers or two controllers end."""
+"""A probation whose host boots, whose lease is changed by hand, or that two controllers end."""
 
 import calendar
 import json

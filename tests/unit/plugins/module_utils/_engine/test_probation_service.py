@@ -323,7 +323,7 @@ def lease(host, clock, monkeypatch):
         ("two", 600, -1e8, 0),
     ],
 )
-def test_after_a_reboot_the_clock_counts_and_never_more_than_was_granted(
+def test_only_after_a_reboot_the_clock_counts_and_never_more_than_was_granted(
     host, lease, clock, boot, uptime, passed, left
 ):
     host.fill(BOOT, boot)
