@@ -51,8 +51,10 @@ def pytest_configure(config):
     tempfile.tempdir = None
     os.environ.pop("ANSIBLE_HOME", None)
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) == 0:
-        path = os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"])
-        subprocess.run(["ip", "link", "set", "lo", "up"], env=dict(os.environ, PATH=path), check=True)
+        env = dict(os.environ, PATH=os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"]))
+        subprocess.run(["ip", "link", "set", "lo", "up"], env=env, check=True)
+        # without an address besides those of loopback, getaddrinfo with AI_ADDRCONFIG (netperf) resolves not even 127.0.0.1
+        subprocess.run(["ip", "address", "add", "192.0.2.1/32", "dev", "lo"], env=env, check=True)
         config.pluginmanager.register(NothingLeft(), "nothing_left")
 
 

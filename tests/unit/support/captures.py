@@ -151,7 +151,7 @@ def supportconfig(texts, top=SUPPORTCONFIG, pack="xz"):
     return tar({"%s/%s" % (top, name): text for name, text in found.items()}, pack)
 
 
-def header(name, kind=b"0", size=0, link=b"", magic=b"ustar  \0", claimed=None):
+def header(name, kind=b"0", size=0, claimed=None):
     """One raw header of a tar archive, for archives that no program writes. claimed: the field of the size."""
     fields = bytearray(512)
     fields[0 : len(name)] = name
@@ -160,8 +160,7 @@ def header(name, kind=b"0", size=0, link=b"", magic=b"ustar  \0", claimed=None):
     fields[136:148] = b"00000000000\0"
     fields[148:156] = b" " * 8
     fields[156:157] = kind
-    fields[157 : 157 + len(link)] = link
-    fields[257:265] = magic
+    fields[257:265] = b"ustar  \0"
     fields[148:156] = b"%06o\0 " % sum(fields)
     return bytes(fields)
 

@@ -8,27 +8,11 @@ import signal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
-from waiting import until
 
 
 def alive(pid):
     """Whether a process runs. In a container whose first process waits for nobody, an ended one stays a zombie."""
     return processes.start_time(pid) is not None
-
-
-def stop(pid):
-    """Stop a process, and wait until it stands."""
-    os.kill(pid, signal.SIGSTOP)
-    until(lambda: _state(pid) == "T", "process %d is stopped" % pid)
-
-
-def _state(pid):
-    with open("/proc/%d/stat" % pid) as stream:
-        return stream.read().rpartition(")")[2].split()[0]
-
-
-def eventually(true):
-    return until(true, "what this test waits for")
 
 
 def everything(host):

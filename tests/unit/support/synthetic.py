@@ -11,36 +11,26 @@ CPUS = "/sys/devices/system/cpu"
 NET = "/sys/class/net"
 
 MACHINE = """\
-Manufacturer:         IBM
 Type:                 8561
 Model:                701              T01
-Sequence Code:        00000000000A1B2C
-Plant:                02
 Model Capacity:       701              00002145
 """
 LPAR = """
 LPAR Number:          17
 LPAR Characteristics: %(characteristics)s
 LPAR Name:            SAPAPP1
-LPAR Adjustment:      500
 LPAR CPUs Total:      %(cores)d
 LPAR CPUs Configured: %(cores)d
 LPAR CPUs Standby:    4
-LPAR CPUs Reserved:   0
 LPAR CPUs Dedicated:  %(dedicated)d
 LPAR CPUs Shared:     %(shared)d
-LPAR CPUs G-MTID:     0
 LPAR CPUs S-MTID:     1
 LPAR CPUs PS-MTID:    %(mtid)d
 """
 VM = """
 VM%(level)02d Name:            %(name)s
 VM%(level)02d Control Program: %(program)s
-VM%(level)02d Adjustment:      1000
-VM%(level)02d CPUs Total:      4
 VM%(level)02d CPUs Configured: 4
-VM%(level)02d CPUs Standby:    0
-VM%(level)02d CPUs Reserved:   0
 """
 SLES = (
     'NAME="SLES"\nVERSION="15-SP6"\nVERSION_ID="15.6"\nPRETTY_NAME="SUSE Linux Enterprise Server 15 SP6"\nID="sles"\n'

@@ -4,7 +4,6 @@
 
 import errno
 import functools
-import gzip
 import os
 import re
 
@@ -85,10 +84,10 @@ def test_an_archive_reads_like_the_machine(opened, tmp_path, form):
 
 
 @pytest.mark.parametrize("name", ["lpar-linux-6.12-vertical-cpu2-offline", "kvm-linux-6.12-topology-1"])
-def test_facts_and_files_of_a_real_kernel_are_the_same_in_each_form(tmp_path, name):
+def test_facts_of_a_real_kernel_are_the_same_in_each_form(tmp_path, name):
     root, path = tmp_path / "machine", tmp_path / "capture"
     root.mkdir()
-    real = captured.plant(name, root)
+    captured.plant(name, root)
     entries = captured.entries(name)
     wanted = facts(reading.opened(str(root)), "Linux")
     assert wanted["cpus"]["online"]["count"] == (3 if name.startswith("lpar") else 4)
@@ -97,13 +96,7 @@ def test_facts_and_files_of_a_real_kernel_are_the_same_in_each_form(tmp_path, na
     for form in (root, *forms):
         if form is not root:
             path.write_bytes(form)
-        source = str(root if form is root else path)
-        assert facts(reading.opened(source), "Linux") == wanted
-        host = open_capture(source)
-        assert cpu_lists.online(host) == cpu_lists.online(real) and host.listdir(CPUS) == real.listdir(CPUS)
-        for file, entry in entries.items():
-            if isinstance(entry, str) and entry and file.startswith(CPUS):
-                assert host.data(file) == real.data(file)
+        assert facts(reading.opened(str(root if form is root else path)), "Linux") == wanted
 
 
 def test_a_capture_is_only_read(opened):
@@ -119,22 +112,6 @@ def test_a_capture_is_only_read(opened):
     assert not os.path.exists(host.path("/etc/passwd"))
     assert host.work(path, Host.read, path) == machine()[path]
     assert (host.owner(path), host.changed(path), host.mode(path)) == (None, None, None)
-
-
-def test_missed_names_each_path_once(opened):
-    host = opened(captures.dbginfo(machine()))
-    assert host.read("/etc/tmpfiles.d/x.conf") is None
-    assert not host.exists("/etc/tmpfiles.d/x.conf")
-    assert host.listdir("/usr/sap") == []
-    # absent on the machine: the capture would hold it
-    assert host.read("/etc/sysctl.d/60.conf") is None
-    assert host.value("/sys/class/net/enc1000/no_such") is None
-    assert host.missed == ["/etc/tmpfiles.d/x.conf", "/usr/sap"]
-    assert host.lacking("/usr/sap") == "dbginfo.sh does not copy it"
-    assert host.lacking("/etc/sysctl.d/60.conf") == ""
-
-
-# dbginfo.sh
 
 
 @pytest.mark.parametrize("user", ["root", "", None])
@@ -307,9 +284,6 @@ def test_an_unpacked_dbginfo(tmp_path):
     assert host.value(FLOWS) == "32768" and driver_of(host, "enc1000") == "qeth"
 
 
-# sos report
-
-
 def test_a_sos_report_says_what_it_copies(opened):
     host = opened(captures.sos(machine()))
     assert (host.capture[0], *host.capture[2:4]) == ("sos", "prdapp1", "2026-11-20")
@@ -351,9 +325,6 @@ def test_a_manifest_that_is_none_is_not_believed(opened, manifest):
     host = opened(captures.tar(found, "xz"))
     assert host.lacking("/proc/sys/vm/swappiness") == ""
     assert host.value("/proc/cmdline") == "x"
-
-
-# supportconfig
 
 
 def texts(**changes):
@@ -437,9 +408,6 @@ def test_a_removed_value_is_no_value(opened):
     assert host.capture.notes[1] == "supportconfig removed values from env.txt"
 
 
-# plain trees, links, sizes
-
-
 def test_a_plain_tree_lacks_what_was_not_copied(tmp_path):
     tree = {CPUS + "/online": "0-3\n", "/proc/cpuinfo": "x\n", "/proc/modules": "", "/sys/class/net/lo/mtu": "1\n"}
     host = planted(tmp_path, tree)
@@ -497,10 +465,3 @@ def test_a_large_file_is_not_read(opened, monkeypatch):
     host = opened(captures.plain({"/proc/a": "1\n", "/sys/b": "x" * 1001}))
     assert host.data("/sys/b") is None
     assert "larger than" in host.lacking("/sys/b")
-
-
-def test_an_archive_cut_off_proves_no_absence(opened):
-    whole = gzip.decompress(captures.plain(machine(), pack="gz"))
-    host = opened(gzip.compress(whole[: len(whole) * 3 // 4 // 512 * 512]))
-    assert host.capture.notes == ["archive is cut off: what came after that is missing"]
-    assert host.lacking("/sys/zzz") == "archive is cut off"

@@ -7,17 +7,13 @@ import gzip
 import lzma
 import os
 import re
-import signal
-import subprocess
-import sys
 import tarfile
-import zipfile
 
 import captured
 import captures
 import pytest
 import runs
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures import limits
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures import limits, opening
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures.opening import open_capture
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import other_settings
@@ -329,66 +325,8 @@ def test_long_lines_in_texts_take_no_long_time(tmp_path):
     assert opened(tmp_path, data).capture.format == "sos"
 
 
-# As Ansible runs a module: its code is in an archive in a temporary folder, which is removed at its end.
-OPENS = """\
-import os, shutil, signal, sys
-folder, capture, ends = sys.argv[1:]
-sys.path.insert(0, os.path.join(folder, os.path.basename(folder).rpartition("_")[0] + ".zip"))
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures import limits, opening
-def unpack(self, size):
-    print("unpacking", flush=True)
-    os.kill(os.getpid(), signal.SIGKILL if ends == "killed" else signal.SIGSTOP)
-if ends != "well":
-    limits.Budget.unpack = unpack
-opening.open_capture(capture)
-shutil.rmtree(folder)
-"""
-UTILS = os.path.dirname(os.path.dirname(os.path.abspath(limits.__file__)))
-
-
-@pytest.fixture
-def module(tmp_path):
-    """A function that begins to open a capture as a module of this collection does: (its folder, the process)."""
-    capture = tmp_path / "capture.tgz"
-    capture.write_bytes(good())
-    (tmp_path / "tmp").mkdir()
-    begun = []
-
-    def begin(number, ends, name="zpower.sap_tuning.tunings"):
-        folder = tmp_path / "tmp" / ("ansible_%s_payload_%d" % (name, number))
-        folder.mkdir()
-        with zipfile.ZipFile(str(folder / ("ansible_%s_payload.zip" % name)), "w") as archive:
-            packages = ["ansible_collections", "zpower", "sap_tuning", "plugins", "module_utils"]
-            for depth in range(1, len(packages)):
-                archive.writestr("/".join(packages[:depth] + ["__init__.py"]), "")
-            for top, _folders, files in os.walk(UTILS):
-                inside = "/".join(packages + os.path.relpath(top, UTILS).replace(".", "").split("/")).rstrip("/")
-                archive.writestr(inside + "/__init__.py", "")
-                for file in [file for file in files if file.endswith(".py")]:
-                    archive.write(os.path.join(top, file), inside + "/" + file)
-        argv = [sys.executable, "-c", OPENS, str(folder), str(capture), ends]
-        begun.append(subprocess.Popen(argv, stdout=subprocess.PIPE, env={"PATH": os.environ["PATH"]}))
-        return folder, begun[-1]
-
-    yield begin
-    for process in begun:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-
-
-@pytest.mark.gate
-def test_the_folder_of_a_killed_unpacking_goes_with_the_next_one(tmp_path, module):
-    left, killed = module(1, "killed")
-    assert killed.wait() == -signal.SIGKILL and left.exists()
-    used, stopped = module(2, "stopped")
-    assert stopped.stdout.readline() == b"unpacking\n"
-    not_ours = tmp_path / "tmp" / "ansible_other.collection.module_payload_3"
-    not_marked = tmp_path / "tmp" / "ansible_zpower.sap_tuning.rps_payload_4"
-    for folder in (not_ours, not_marked):
-        folder.mkdir()
-    (not_ours / "zpower-in-use").write_text("")
-    own, process = module(5, "well")
-    assert process.wait() == 0
-    assert set((tmp_path / "tmp").iterdir()) == {used, not_ours, not_marked}
-    assert not own.exists()
+def test_the_folder_with_the_code_of_a_module_is_held(tmp_path, monkeypatch):
+    """So that it goes with the next one if this module is killed."""
+    held = []
+    monkeypatch.setattr(opening.temporary, "hold_payload", lambda: held.append(True))
+    assert opened(tmp_path, good()).value("/proc/cmdline") == "x" and held == [True]

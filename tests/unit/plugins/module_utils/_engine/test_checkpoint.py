@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A checkpoint: values for a while, taken back to what stood when it began, whatever the main journal says."""
 
-import contextlib
 import os
 import stat
 
@@ -12,8 +11,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import RULES
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
-from kernel import QUEUE, FullDisk, KernelHost, masks, rps_params
-from runs import FOLDER, Dead, only, refusal, runner
+from kernel import QUEUE, KernelHost, masks, rps_params
+from runs import FOLDER, everything, only, refusal, runner
 from sapsystem import SapHost
 
 MAIN = FOLDER + "/rps.json"
@@ -27,28 +26,6 @@ def host(tmp_path):
     host = KernelHost(tmp_path)
     host.interface("hsi0", queues=2)
     return host
-
-
-def everything(host):
-    return host.tree("/sys", "/etc", "/var")
-
-
-@contextlib.contextmanager
-def killed_at_the_second_queue(monkeypatch):
-    """The call within it is killed before it sets the second of two masks."""
-    real = Rps.set
-
-    def killed(self, subject, knob):
-        if knob.key == QUEUE % 1:
-            raise Dead
-        real(self, subject, knob)
-
-    with monkeypatch.context() as patch, pytest.raises(Dead):
-        patch.setattr(Rps, "set", killed)
-        yield
-
-
-# the way there and back
 
 
 def test_it_brings_back_what_stood_when_it_began_and_not_what_was_found_first(host):
@@ -69,15 +46,6 @@ def test_it_brings_back_what_stood_when_it_began_and_not_what_was_found_first(ho
     assert run(host, checkpoint="exp2")["changed"]
 
 
-@pytest.mark.parametrize("how", [{"checkpoint": "exp1"}, {}])
-def test_without_a_tuning_before_it_nothing_is_left_behind(host, how):
-    untouched = everything(host)
-    run(host, checkpoint="exp1")
-    assert host.exists(CHECKPOINT) and not host.exists(MAIN)
-    assert run(host, state="restored", **how)["changed"]
-    assert everything(host) == untouched and os.listdir(host.path("/var/lib")) == []
-
-
 def test_what_someone_else_changed_meanwhile_is_left_alone_and_the_checkpoint_stays(host):
     run(host, checkpoint="exp1")
     host.fill(QUEUE % 1, "8")
@@ -89,39 +57,12 @@ def test_what_someone_else_changed_meanwhile_is_left_alone_and_the_checkpoint_st
     assert masks(host) == ["0", "0"] and not host.exists(FOLDER)
 
 
-def test_a_level_that_is_what_stands_already_makes_no_checkpoint(host):
-    run(host)
-    assert not run(host, checkpoint="exp1")["changed"]
-    assert not host.exists(os.path.dirname(CHECKPOINT))
-
-
-def test_killed_under_a_checkpoint_it_is_taken_back_all_the_same(host, monkeypatch):
-    untouched = everything(host)
-    run(host, cpus="0-1")
-    tuned = everything(host)
-    with killed_at_the_second_queue(monkeypatch):
-        run(host, checkpoint="exp1")
-    assert masks(host) == ["f", "3"]
-    run(host, state="restored", checkpoint="exp1")
-    assert everything(host) == tuned
-    # and so is a rollback that is killed on the way
-    run(host, checkpoint="exp1")
-    with killed_at_the_second_queue(monkeypatch):
-        run(host, state="restored")
-    assert masks(host) == ["0", "f"]
-    run(host, state="restored")
-    assert everything(host) == untouched
-
-
 @pytest.mark.parametrize("name", ["..", "../main", "a b", "-x", "x" * 65, "exp1\n", ".hidden"])
 def test_a_name_that_cannot_be_one_is_one_sentence(host, name):
     with pytest.raises(InputError) as error:
         run(host, checkpoint=name)
     assert str(error.value).startswith("checkpoint: '%s' is no name" % name)
     assert not host.exists(FOLDER)
-
-
-# what others say meanwhile
 
 
 def test_others_are_refused_and_see_drift_and_nothing_is_changed(host):
@@ -167,9 +108,6 @@ def test_a_checkpoint_that_began_between_look_and_lock_is_seen(host, monkeypatch
     monkeypatch.setattr(Journal, "lock", lock)
     assert "the checkpoint exp1, which began" in refusal(run, host, cpus="0-1")
     assert masks(host) == ["f", "f"]
-
-
-# rollback of everything
 
 
 def test_rollback_takes_back_the_checkpoint_and_then_the_rest(host):
@@ -236,13 +174,6 @@ def test_a_failed_rollback_leaves_the_checkpoint_and_its_values(host):
     assert masks(host) == ["0", "0"] and not host.exists(FOLDER)
 
 
-def test_disk_full_changes_nothing(tmp_path):
-    host = FullDisk(tmp_path)
-    host.interface("hsi0", queues=2)
-    assert "nothing was changed: the journal could not be written" in refusal(run, host, checkpoint="exp1")
-    assert masks(host) == ["0", "0"] and not host.exists(FOLDER)
-
-
 def test_a_journal_of_a_checkpoint_that_cannot_be_understood_stops_every_run(host):
     run(host, checkpoint="exp1")
     host.write(CHECKPOINT, "{")
@@ -250,9 +181,6 @@ def test_a_journal_of_a_checkpoint_that_cannot_be_understood_stops_every_run(hos
     for changes in ({}, {"state": "restored"}, {"checkpoint": "exp1"}, {"state": "restored", "checkpoint": "exp1"}):
         assert "checkpoint-exp1/rps.json cannot be understood" in refusal(run, host, **changes)
     assert everything(host) == before
-
-
-# values that take effect at a restart
 
 
 BTC = "rdisp/wp_no_btc"

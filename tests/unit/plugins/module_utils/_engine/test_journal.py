@@ -6,12 +6,10 @@ import os
 import stat
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import SCHEMA, Journal, folder_of
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import SCHEMA, Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import RUNNING, Knob
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from runs import FOLDER, refusal
-
-DROP_INS = "/etc/sysctl.d"
 
 
 @pytest.fixture
@@ -20,25 +18,19 @@ def host(tmp_path):
     return Host(str(tmp_path))
 
 
-def intended(host, key="/k", now="0", wanted="f", folders=()):
+def intended(host, now="0", wanted="f"):
     """The journal after a run that has noted one value."""
-    made = Knob(key, RUNNING, "rx-0", "eth0 rps_cpus", now)
+    made = Knob("/k", RUNNING, "rx-0", "eth0 rps_cpus", now)
     made.wanted = wanted
     journal = opened(host)
-    journal.intend([("eth0", made)], folders)
+    journal.intend([("eth0", made)], ())
     journal.close()
-    return journal
 
 
 def opened(host):
     journal = Journal(host, "rps", FOLDER)
     journal.lock()
     return journal
-
-
-def test_folder_of_each_system():
-    assert folder_of("AIX") == "/var/adm/zpower_sap_tuning"
-    assert folder_of("Linux") == FOLDER
 
 
 def test_the_first_value_stays_first_and_every_set_value_is_kept(host):
@@ -58,21 +50,6 @@ def test_the_first_value_stays_first_and_every_set_value_is_kept(host):
     assert os.listdir(host.path("/var/lib")) == []
 
 
-def test_a_second_run_is_told_who_holds_the_lock(host):
-    first = opened(host)
-    assert "another run (process %d) is changing this tuning now" % os.getpid() in refusal(opened, host)
-    first.close()
-    opened(host).close()
-
-
-def test_the_lock_shows_what_another_run_wrote_meanwhile(host):
-    early = Journal(host, "rps", FOLDER)
-    intended(host)
-    early.lock()
-    assert early.entries["/k"]["first"] == "0"
-    early.close()
-
-
 @pytest.mark.parametrize(
     "text",
     ["", "{", "[]", "{}", "[" * 100000]
@@ -81,7 +58,15 @@ def test_the_lock_shows_what_another_run_wrote_meanwhile(host):
         for changes in (
             {"schema": "other"},
             {"schema": "zpower.sap_tuning/journal/2"},
+            {"schema": {}},
             {"tuning": "smc_r"},
+            {"tuning": ["rps"]},
+            {"machine": 1},
+            {"folders": None},
+            {"folders": {}},
+            {"folders": [1]},
+            {"folders": ["etc"]},
+            {"knobs": None},
             {"knobs": {"/k": {"ours": []}}},
             {"knobs": {"/k": 1}},
         )
@@ -99,35 +84,3 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
     (tmp_path / "var").write_text("a file where a folder should be")
     sentence = refusal(opened, Host(str(tmp_path)))
     assert sentence.startswith("nothing was changed: cannot keep a journal in " + FOLDER)
-
-
-def begin(host, other):
-    """Let another tuning note a folder and make it."""
-    other.intend([("other", Knob("/o", RUNNING, "o", "o", "0"))], [DROP_INS])
-    os.makedirs(host.path(DROP_INS))
-
-
-def test_a_folder_that_another_tuning_has_made_is_noted_too(host):
-    begin(host, Journal(host, "other", FOLDER))
-    assert intended(host, folders=[DROP_INS, "/var/lib"]).made == [DROP_INS]
-
-
-@pytest.mark.parametrize("meanwhile", ["makes", "removes"])
-def test_a_folder_that_another_tuning_makes_or_removes_during_the_look_is_noted(host, monkeypatch, meanwhile):
-    """Each of them notes it, so the last one that is taken back removes it."""
-    other, real = Journal(host, "other", FOLDER), Journal._folders
-
-    def folders(self):
-        # what the other one writes comes after this look into the journals, or was there only before it
-        found = real(self) if meanwhile == "removes" else []
-        monkeypatch.setattr(Journal, "_folders", real)
-        if meanwhile == "makes":
-            begin(host, other)
-        else:
-            other.forget(["/o"])
-        return found
-
-    if meanwhile == "removes":
-        begin(host, other)
-    monkeypatch.setattr(Journal, "_folders", folders)
-    assert intended(host, folders=[DROP_INS]).made == [DROP_INS]

@@ -9,7 +9,6 @@ import json
 import os
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import SCHEMA
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
@@ -93,14 +92,6 @@ def journals(files):
     return {
         path: json.loads(text) for path, text in files.items() if path.startswith(FOLDER) and path.endswith(".json")
     }
-
-
-def test_those_of_0_1_0_lack_what_later_versions_added():
-    for name, files in written_by("0.1.0").items():
-        journal = json.loads(files["%s/%s.json" % (FOLDER, name)])
-        assert journal["schema"] == SCHEMA and set(journal) == {"knobs", "schema", "tuning"}
-        fields = {field for entry in journal["knobs"].values() for field in entry}
-        assert fields == {"family", "first", "ours", "since", "subject"}
 
 
 def test_a_host_that_was_tuned_is_as_requested_and_the_first_values_come_back(written, tmp_path):

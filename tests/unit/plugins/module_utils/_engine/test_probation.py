@@ -44,9 +44,6 @@ def call(host, monkeypatch, capsys):
     return caller(rps.main, monkeypatch, capsys)
 
 
-# unless it is confirmed
-
-
 @pytest.mark.gate
 def test_the_host_goes_back_to_the_values_before_the_probation(host, call):
     call(cpus="0-1")
@@ -64,21 +61,6 @@ def test_the_host_goes_back_to_the_values_before_the_probation(host, call):
     assert everything(host) == found
 
 
-@pytest.mark.gate
-def test_it_can_be_taken_back_alone_or_with_the_rest(host, call):
-    untouched = everything(host)
-    call(cpus="0-1")
-    tuned = everything(host)
-    call(confirm_within="10m")
-    pid = host.guardian()
-    assert call(state="restored", confirm_within="10m")["changed"]
-    ended(pid)
-    assert everything(host) == tuned
-    call(confirm_within="1h")
-    assert call(state="restored")["changed"]
-    assert everything(host) == untouched and not host.exists(FOLDER)
-
-
 def test_a_time_of_zero_needs_no_process_and_empty_text_is_no_time(host, call):
     call(confirm_within="0")
     assert host.listdir(PROBATION) == ["rps.json"]
@@ -87,9 +69,6 @@ def test_a_time_of_zero_needs_no_process_and_empty_text_is_no_time(host, call):
     call(state="restored")
     assert only(call(confirm_within=" "))["remarks"] == []
     assert entries(host) and not host.exists(PROBATION)
-
-
-# what is said meanwhile
 
 
 def test_records_and_refusals_say_until_when(host, call):
@@ -136,9 +115,6 @@ def test_bad_input_is_one_sentence_and_changes_nothing(host, call, arguments, wo
     assert masks(host) == ["0", "0"] and not host.exists(FOLDER)
 
 
-# confirmed
-
-
 @pytest.mark.gate
 def test_confirmed_values_are_normal_ones(host, call):
     untouched = everything(host)
@@ -156,21 +132,6 @@ def test_confirmed_values_are_normal_ones(host, call):
     # back to the first of all values, not to those before the probation
     call(state="restored")
     assert everything(host) == untouched and not host.exists(FOLDER)
-
-
-def test_the_main_journal_keeps_its_first_values_and_gets_the_new_ones(host, call):
-    host.interface("hsi1")
-    call(interfaces=["hsi0"], cpus="0-1")
-    host.fill(QUEUE % 1, "8")
-    call(confirm_within="1h")
-    before, probation = entries(host), entries(host, "probation")
-    call(state="confirmed")
-    after = entries(host)
-    assert set(after) == set(before) | set(probation) and len(probation) > len(before)
-    for key, entry in after.items():
-        assert entry["first"] == (before if key in before else probation)[key]["first"]
-        assert entry["ours"] == before.get(key, {}).get("ours", []) + probation[key]["ours"]
-    assert [after[QUEUE % 1]["first"], after[QUEUE % 1]["ours"]] == ["0", ["3", "f"]]
 
 
 def test_confirming_without_a_tuning_before_it_keeps_the_folders_that_it_made(host, call):
@@ -227,16 +188,6 @@ def test_a_probation_of_another_machine_is_not_kept_and_nothing_is_promised(host
             assert "was written on another machine" in text and "by itself" not in text
     assert entries(host, "probation")
     assert call(state="confirmed", force=True)["changed"]
-
-
-def test_while_the_host_takes_it_back_nothing_is_confirmed(host, call):
-    call(confirm_within="1h")
-    other = Journal(host, "rps", FOLDER, "probation")
-    other.lock()
-    result = call(state="confirmed")
-    other.close()
-    assert result["failed"] and "another run (process %d) is changing this tuning now" % os.getpid() in result["msg"]
-    assert entries(host, "probation") and not entries(host)
 
 
 def test_without_room_for_the_journal_the_probation_goes_on(host, call):

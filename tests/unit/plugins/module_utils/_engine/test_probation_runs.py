@@ -84,18 +84,18 @@ def test_values_that_are_set_over_those_of_another_run_are_those_of_the_later_on
     assert not call(confirm_within="0", confirm_runs=STRANGER).get("failed")
 
 
-@pytest.mark.parametrize("options", [CALLS["confirm"], CALLS["take back"], {"state": "restored"}])
-def test_an_administrator_ends_the_probation_of_any_run(host, call, options):
-    call(confirm_within="0", confirm_runs=FIRST)
-    assert call(**options)["changed"]
-    assert not host.exists(JOURNAL)
-
-
-@pytest.mark.parametrize("options", [CALLS["set"], CALLS["confirm"], CALLS["take back"]])
-def test_a_probation_by_hand_or_of_0_9_0_has_no_run_and_goes_on(host, call, options):
-    call(confirm_within="0")
-    assert run_of(host) is None
-    assert call(confirm_runs=SECOND, **options)["changed"]
+@pytest.mark.parametrize(
+    "began, then, options",
+    # an administrator ends the probation of any run
+    [(FIRST, [], options) for options in (CALLS["confirm"], CALLS["take back"], {"state": "restored"})]
+    # one by hand or of 0.9.0 has no run, and goes on
+    + [([], SECOND, options) for options in (CALLS["set"], CALLS["confirm"], CALLS["take back"])],
+)
+def test_where_one_side_has_no_run_nobody_is_refused(host, call, began, then, options):
+    call(confirm_within="0", confirm_runs=began)
+    assert run_of(host) == (began[0] if began else None)
+    assert call(confirm_runs=then, **options)["changed"]
+    assert host.exists(JOURNAL) is (options == CALLS["set"])
 
 
 @pytest.mark.parametrize("run", [7, None, ["r1"], "\0"])

@@ -12,7 +12,6 @@ import captured
 import pytest
 import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.facts import facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import sysctls
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import opened
@@ -96,12 +95,6 @@ def test_every_fixture_is_a_capture(tmp_path, name):
         for path, entry in captured.entries(name).items()
     }
     assert capture("--root", str(tmp_path)) == found
-
-
-def test_this_machine():
-    taken = capture()
-    assert taken["/proc/sys/kernel/osrelease"] == Host().read("/proc/sys/kernel/osrelease")
-    assert "/sys/class/net/lo/mtu" in taken
 
 
 def test_bytes_that_are_no_text_come_back_and_a_packed_configuration_becomes_lines(tmp_path):

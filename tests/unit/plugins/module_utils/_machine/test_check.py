@@ -112,9 +112,6 @@ def test_where_smt_is_no_question(smt, tree, system, words):
     assert found["wanted"] == {"threads_per_core": 2} and found["before"]["running"] is None
 
 
-# z/VM
-
-
 @pytest.mark.parametrize(
     "cores, version, reason, remark",
     [
@@ -137,9 +134,6 @@ def test_the_threads_that_zvm_can_use(tmp_path, cores, version, reason, remark):
     assert reason in found["reason"]
     assert found["before"]["running"] == {"control program": "z/VM %s" % version, "cores of its LPAR": cores}
     assert [remark in said for said in found["remarks"]] == ([True] if remark else [])
-
-
-# HiperSockets
 
 
 @pytest.fixture
@@ -170,21 +164,23 @@ def test_the_route_through_hipersockets(way):
     assert found["sources"][0].endswith("5.1") and "v1.02" in found["sources"][0]
 
 
-def test_small_values_are_remarks(way):
-    found = way(synthetic.interface("hsi0", "HiperSockets", mtu=8192, buffers=16))
-    assert found["verdict"] == "compliant"
-    assert found["remarks"] == [
-        "hsi0: its buffers of 64k allow an MTU of 57344",
-        "hsi0: buffer_count is 16, lowered from the driver's default of 128 for HiperSockets; its device must be "
-        "offline for the change",
-    ]
-
-
-@pytest.mark.parametrize("buffers, remarks", [(64, 0), (16, 1)])
-def test_buffers_of_osa_below_its_default_are_a_remark(way, buffers, remarks):
-    found = way(synthetic.interface("enc1", "OSD_25GIG", buffers=buffers), "enc1")
-    assert len(found["remarks"]) == remarks
-    assert all("is 16, lowered from the driver's default of 64 for OSA" in text for text in found["remarks"])
+@pytest.mark.parametrize(
+    "kind, buffers, remarks",
+    [
+        (
+            "HiperSockets",
+            16,
+            ["its buffers of 64k allow an MTU of 57344", "default of 128 for HiperSockets; its"],
+        ),
+        ("OSD_25GIG", 16, ["buffer_count is 16, lowered from the driver's default of 64 for OSA"]),
+        ("OSD_25GIG", 64, []),
+    ],
+)
+def test_small_values_are_remarks(way, kind, buffers, remarks):
+    found = way(synthetic.interface("hsi0", kind, mtu=8192, buffers=buffers))
+    assert found["verdict"] == ("drifted" if kind == "OSD_25GIG" else "compliant")
+    assert len(found["remarks"]) == len(remarks)
+    assert all(words in text for words, text in zip(remarks, found["remarks"]))
 
 
 @pytest.mark.parametrize(
@@ -261,19 +257,9 @@ def test_the_database_host_hears_nothing(monkeypatch):
     assert opened == ["127.0.0.1"]
 
 
-@pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "::1"])
-def test_the_way_to_this_host(name):
-    try:
-        assert checks.interface_to(name) == "lo"
-    except OSError:
-        # a machine without IPv6 has no way to ::1
-        assert name == "::1"
-
-
-@pytest.mark.parametrize("name", ["x" * 80, "", "no such host.invalid"])
-def test_a_name_without_address(name):
+def test_a_name_that_is_none_has_no_address():
     with pytest.raises(OSError):
-        checks.interface_to(name)
+        checks.interface_to("x" * 80)
 
 
 def test_every_address_is_tried(monkeypatch):
@@ -283,11 +269,8 @@ def test_every_address_is_tried(monkeypatch):
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments: addresses)
     assert checks.interface_to("db") == "lo"
     monkeypatch.setattr(routes, "route_interface", lambda *_arguments: None)
-    with pytest.raises(OSError, match="Permission denied|unreachable|no route"):
+    with pytest.raises(OSError, match="Permission denied|no route|unreachable"):
         checks.interface_to("db")
-
-
-# tunings that were applied and are not chosen
 
 
 @pytest.mark.parametrize(

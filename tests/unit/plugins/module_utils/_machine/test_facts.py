@@ -4,7 +4,6 @@
 
 import errno
 import os
-import platform
 
 import captured
 import pytest
@@ -13,6 +12,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.kernel import parse_os_release
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import facts as _platform_facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import sapcontrol
 
 CPUS = "/sys/devices/system/cpu/"
 NOTHING = {"count": None, "list": None}
@@ -40,8 +40,6 @@ def cpus(online, offline="", deconfigured=""):
     states = (("online", online), ("offline", offline), ("deconfigured", deconfigured))
     return {state: {"count": value[0] if value else 0, "list": value[1] if value else ""} for state, value in states}
 
-
-# captured machines
 
 LPARS = {
     "horizontal": ("horizontal", counts(horizontal=4), cpus((4, "0-3")), 4),
@@ -88,19 +86,6 @@ def test_captured_lpars(look, name, kernel):
     assert found["hiperdispatch"] == (new if kernel == "6.12" else dict.fromkeys(new))
 
 
-@pytest.mark.parametrize("name", captured.names())
-def test_every_capture_says_what_it_is_by_its_name(look, name):
-    found = look(name)
-    assert found["virtualization"] == name.split("-")[0]
-    assert found["architecture"] == "s390x" and found["kernel"].startswith(name.split("-")[2] + ".")
-    assert found["topology"]["facility"] is name.startswith("lpar")
-    states = {state: one["count"] for state, one in found["cpus"].items()}
-    assert states["online"] > 0 and sum(found["polarization"].values()) == sum(states.values())
-
-
-# synthetic machines
-
-
 def test_a_large_lpar(look):
     found = look(synthetic.large_lpar())
     assert found["cpus"] == cpus((196, "0-9,12-95,104-205"), (2, "10-11"), (2, "206-207"))
@@ -132,15 +117,18 @@ def test_a_guest_of_zvm(look):
     assert kinds == {"enc600": "OSA", "enc700": "HiperSockets"}
 
 
-@pytest.mark.parametrize("dedicated, kind", [(0, "shared"), (40, "mixed"), (100, "dedicated")])
-def test_processors_of_an_lpar(look, dedicated, kind):
-    assert look({"/proc/sysinfo": synthetic.sysinfo(dedicated=dedicated)})["lpar"]["processors"] == kind
+OLD_KERNEL = "Type: 2817\nLPAR Number: 1\nLPAR Characteristics: Shared Limited\n"
 
 
-def test_an_old_kernel_without_counts_tells_shared_by_its_word(look):
-    text = "Type: 2817\nLPAR Number: 1\nLPAR Characteristics: Shared Limited\n"
-    lpar = look({"/proc/sysinfo": text})["lpar"]
-    assert (lpar["processors"], lpar["capped"], lpar["ifls"]) == ("shared", True, None)
+@pytest.mark.parametrize(
+    "sysinfo, kind, capped",
+    [(synthetic.sysinfo(dedicated=number), kind, False) for number, kind in ((40, "mixed"), (100, "dedicated"))]
+    # without counts, shared is told by its word
+    + [(OLD_KERNEL, "shared", True)],
+)
+def test_processors_of_an_lpar(look, sysinfo, kind, capped):
+    lpar = look({"/proc/sysinfo": sysinfo})["lpar"]
+    assert (lpar["processors"], lpar["capped"]) == (kind, capped)
 
 
 @pytest.mark.parametrize(
@@ -197,15 +185,20 @@ def test_dispatching(look, shown, cpu0, cpu1, expected):
     assert look(tree)["dispatching"] == expected
 
 
-# other systems
-
-
 def test_what_is_no_z(look):
     tree = {"/proc/cpuinfo": "vendor_id\t: GenuineIntel\n", "/proc/sys/kernel/arch": "x86_64\n"}
     tree.update({CPUS + "cpu%d/topology/thread_siblings_list" % cpu: "0-1\n" for cpu in range(2)})
     found = look(dict(tree, **{CPUS + "online": "0-1\n"}))
     assert (found["architecture"], found["virtualization"], found["threads_per_core"]) == ("x86_64", "none", 2)
-    for key in ("machine_type", "generation", "lpar", "dispatching", "threads_per_core_possible", "smt_control"):
+    for key in (
+        "machine_type",
+        "generation",
+        "lpar",
+        "dispatching",
+        "threads_per_core_possible",
+        "smt_control",
+        "capacity",
+    ):
         assert found[key] is None
     assert found["hypervisors"] == [] and set(found["polarization"].values()) == {None}
     assert found["topology"]["facility"] is False and found["topology"]["cores"] is None
@@ -219,13 +212,6 @@ def test_an_empty_tree_has_every_key_and_knows_nothing(look):
     known = {key for key, value in found.items() if value not in (None, [])}
     assert known == {"system", "cpus", "polarization", "topology", "hiperdispatch"}
     assert found["cpus"] == dict.fromkeys(("online", "offline", "deconfigured"), NOTHING)
-
-
-def test_this_machine():
-    found = _platform_facts.facts(ReadingHost(), "Linux")
-    assert found["architecture"] == platform.machine() and found["kernel"] == platform.release()
-    assert found["cpus"]["online"]["count"] == os.cpu_count()
-    assert found["interfaces"]["lo"]["mtu"] > 0 and found["threads_per_core"] >= 1
 
 
 @pytest.mark.parametrize(
@@ -260,39 +246,23 @@ def test_aix(tmp_path, monkeypatch, answer, level):
     assert found["interfaces"] is None and found["topology"]["facility"] is None
 
 
-# what is wrong in a tree
-
-
-def failing(number, *files):
-    """A class of hosts on which every read of these files fails as the kernel lets it fail."""
-
-    class Failing(ReadingHost):
-        def _content(self, path, target, follow):
-            if path.endswith(files):
-                raise OSError(number, os.strerror(number))
-            return super()._content(path, target, follow)
-
-    return Failing
-
-
 @pytest.mark.parametrize("number", [errno.EIO, errno.ENODEV])
 def test_files_that_cannot_be_read_cost_only_their_own_facts(look, number):
     files = ("/proc/sysinfo", "/dispatching", "/cpu1/polarization", "/enc1000/mtu", "/os-release")
-    found = look(synthetic.large_lpar(4), failing(number, "thread_siblings_list", *files))
+
+    class Failing(ReadingHost):
+        def _content(self, path, target, follow):
+            if path.endswith(files + ("thread_siblings_list",)):
+                raise OSError(number, os.strerror(number))
+            return super()._content(path, target, follow)
+
+    found = look(synthetic.large_lpar(4), Failing)
     assert (found["machine_type"], found["virtualization"], found["architecture"]) == (None, None, "s390x")
     assert found["dispatching"] == "vertical" and found["distribution"] is None
     assert found["polarization"]["unknown"] == 3
     assert found["interfaces"]["enc1000"]["mtu"] is None and found["interfaces"]["enc1001"]["mtu"] == 1500
     # by /proc/cpuinfo
     assert found["threads_per_core"] == 2 and found["topology"]["scheduler"]["cores"] is None
-
-
-def test_a_cpu_that_vanishes_meanwhile(look):
-    files = ("cpu3/polarization", "cpu3/configure", "cpu3/topology/core_siblings_list")
-    found = look("lpar-linux-6.12-vertical", failing(errno.ENOENT, *files))
-    assert found["polarization"] == counts(medium=3, unknown=1)
-    assert found["cpus"]["deconfigured"] == {"count": 0, "list": ""}
-    assert found["topology"]["scheduler"]["sockets"] == 1 and found["cpus"]["online"]["count"] == 4
 
 
 HOSTILE = {
@@ -327,9 +297,6 @@ def test_cpu_folders_that_are_none(look):
     assert look(dict(tree, **{CPUS + "online": "0\n"}))["polarization"] == counts(horizontal=1)
 
 
-# smaller things
-
-
 def test_sap_instances_of_a_captured_tree_have_no_status(look):
     profile = "/usr/sap/C11/SYS/profile/C11_DVEBMGS00_app1"
     unit = "/etc/systemd/system/SAPC11_00.service"
@@ -339,43 +306,13 @@ def test_sap_instances_of_a_captured_tree_have_no_status(look):
     assert found == dict(known, enqueue=None, status=None, status_reason=None)
 
 
-class Running(ReadingHost):
-    """A captured tree that answers as a running machine does; answers is what sapcontrol prints, by function."""
-
-    root = "/"
-
-    def __init__(self, tree, answers):
-        super().__init__("/")
-        self.tree, self.answers = tree, answers
-
-    def path(self, path):
-        return os.path.join(self.tree, path.lstrip("/"))
-
-    def run(self, argv, timeout=30, user=None, env=None):
-        assert (timeout, user) == (10, "c11adm")
-        rc, text = self.answers[argv[4]]
-        return Result(rc, "\n01.02.2026 10:00:00\n%s\n%s\n" % (argv[4], text), "")
-
-
-REFUSED = "NIECONN_REFUSED (Connection refused), NiRawConnect failed in plugin_fopen()"
-
-
-@pytest.mark.parametrize(
-    "answer, expected",
-    [
-        ((3, "OK\ndisp+work, Dispatcher, GREEN, Running, 2026 02 01 09:00:00, 1:00:00, 77"), ("running", "")),
-        ((4, "OK\ndisp+work, Dispatcher, GRAY, Stopped, , , 0"), ("stopped", "")),
-        (
-            (1, "FAIL: " + REFUSED),
-            ("unknown", "C11 D00: its start service (sapstartsrv) does not run: " + REFUSED),
-        ),
-    ],
-)
-def test_the_status_of_sap_instances_comes_from_sapcontrol(tmp_path, answer, expected):
+def test_the_status_of_sap_instances_is_asked_of_the_running_machine(tmp_path, monkeypatch):
     captured.grow(tmp_path, {"/usr/sap/C11/D00/exe/sapcontrol": ""})
-    host = Running(str(tmp_path), {"ParameterValue": (0, "OK\n0 : C11"), "GetProcessList": answer})
+    host = ReadingHost("/")
+    monkeypatch.setattr(host, "path", lambda path: str(tmp_path) + path)
+    monkeypatch.setattr(sapcontrol.SapControl, "status", lambda self: sapcontrol.Status("stopped", [], "why"))
     (found,) = _platform_facts.sap_instances(host)
-    assert (found["status"], found["status_reason"]) == expected
+    assert (found["sid"], found["status"], found["status_reason"]) == ("C11", "stopped", "why")
 
 
 def test_kernel_parameters():

@@ -100,9 +100,6 @@ def running(record):
     return record["before"]["running"]
 
 
-# which hosts have the rows
-
-
 def test_an_sap_host_of_sles_or_rhel_has_each_row_in_the_order_of_the_table(machine):
     host = machine()
     assert list(rows(host)) == ROWS == [row.subject for row in note_checks.ROWS]
@@ -124,9 +121,6 @@ def test_aix_and_a_host_without_an_instance_have_none(machine, tmp_path):
     assert rows(host, "AIX") == {}
     os.rename(str(tmp_path / "usr/sap/PRD"), str(tmp_path / "usr/sap/hostctrl"))
     assert rows(host) == {}
-
-
-# what each release is asked
 
 
 @pytest.mark.parametrize(
@@ -154,11 +148,12 @@ def test_only_what_a_source_names_for_the_release_is_judged(machine, version, un
     assert all(one["sources"] and one["wanted"] for name, one in found.items() if name not in unjudged)
 
 
-# limits
-
-
 def test_the_lowest_limit_of_any_process_counts_and_is_named(machine):
     host = machine(
+        {"/usr/sap/PRD/ASCS01/work/x": ""},
+        # a helper does not count
+        process(5, limits(1, 1), program="sapcontrol"),
+        process(6, limits(1048576, "unlimited"), program="ms.sapPRD_ASCS01", instance="ASCS01"),
         process(7, limits(1048576, 1048576)),
         process(8, limits(1024, 524288), program="/usr/sap/PRD/D00/exe/gwrd"),
         process(9, limits(1024, 1048576), program="icman"),
@@ -168,27 +163,15 @@ def test_the_lowest_limit_of_any_process_counts_and_is_named(machine):
     )
     found = rows(host)["nofile"]
     assert found["verdict"] == "observed"
-    assert running(found) == {"PRD D00": "1024 soft, 524288 hard (gwrd, process 8)"}
+    assert running(found) == {
+        "PRD ASCS01": "1048576 soft, unlimited hard (ms.sapPRD_ASCS01, process 6)",
+        "PRD D00": "1024 soft, 524288 hard (gwrd, process 8)",
+    }
     assert found["wanted"] == {"nofile": "at least 1048576, soft and hard"}
     assert found["reason"] == (
         "only observed: PRD D00: 1024 soft, 524288 hard (gwrd, process 8), SAP asks for at least 1048576, soft and hard"
         " (SAP Note 1771258 v8, quoted by saptune 3.2 (2026-03))"
     )
-
-
-def test_each_instance_is_named_and_helpers_do_not_count(machine):
-    host = machine(
-        {"/usr/sap/PRD/ASCS01/work/x": ""},
-        process(6, limits(1, 1), program="sapcontrol"),
-        process(7, limits(1048576, "unlimited"), program="sapstartsrv"),
-        process(8, limits(32800, 32800), program="ms.sapPRD_ASCS01", instance="ASCS01"),
-    )
-    found = rows(host)["nofile"]
-    assert running(found) == {
-        "PRD ASCS01": "32800 soft, 32800 hard (ms.sapPRD_ASCS01, process 8)",
-        "PRD D00": "1048576 soft, unlimited hard (sapstartsrv, process 7)",
-    }
-    assert "PRD ASCS01: 32800" in found["reason"] and "PRD D00" not in found["reason"]
 
 
 @pytest.mark.parametrize(
@@ -264,24 +247,6 @@ def test_a_damaged_stat_is_no_process(machine, stat):
     assert running(rows(host)["nofile"]) is None
 
 
-def test_only_files_of_sap_processes_are_read(machine, monkeypatch):
-    others = {}
-    for pid in range(100, 150):
-        others.update({"/proc/%d/cmdline" % pid: "other\0", "/proc/%d/limits" % pid: limits(1, 1)})
-    trees = [{"/usr/sap/PRD/D%02d/x" % number: ""} for number in range(20)]
-    host = machine(others, process(7, limits(1, 1), group="0::/\n"), *trees)
-    paths, read = [], host.read
-    monkeypatch.setattr(host, "read", lambda path: (paths.append(path), read(path))[1])
-    rows(host)
-    # one look at each process's arguments, for all instances together
-    found = [path for path in paths if path.startswith("/proc/1")]
-    assert found == ["/proc/%d/cmdline" % pid for pid in range(100, 150)]
-    assert len([path for path in paths if path.startswith("/proc/7/")]) == 5
-
-
-# as which user
-
-
 def test_a_user_without_rights_does_not_say_that_nothing_runs(machine, monkeypatch):
     host = note_checks.Once(machine())
     assert note_checks._unseen(host, "") is None
@@ -291,9 +256,6 @@ def test_a_user_without_rights_does_not_say_that_nothing_runs(machine, monkeypat
     assert "or this user may not see it: use become" in note_checks._unseen(host, "")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert note_checks._unseen(host, "") is None
-
-
-# tasks
 
 
 def groups(limits):
@@ -339,26 +301,20 @@ def test_a_control_group_that_is_not_there_is_unknown(machine, text):
     assert (found["verdict"], running(found)) == ("unknown", None)
 
 
-# services
+ON, DISABLED = "loaded active enabled", "loaded active disabled"
 
 
 @pytest.mark.parametrize(
     "version, socket, service, verdict, shown",
     [
-        ("sles 15.6", "loaded active enabled", "", "compliant", ["active, enabled"]),
+        ("sles 15.6", ON, "", "compliant", ["active, enabled"]),
         # sapconf starts it without enabling it
-        ("sles 15.6", "loaded active disabled", "", "compliant", ["active, disabled"]),
+        ("sles 15.6", DISABLED, "", "compliant", ["active, disabled"]),
         ("sles 15.6", "loaded inactive enabled", "", "observed", ["inactive, enabled"]),
         ("sles 12.5", "masked inactive masked", "", "observed", ["inactive, masked"]),
         ("sles 16.0", "", "", "observed", ["not installed"]),
-        ("rhel 9.4", *["loaded active enabled"] * 2, "compliant", ["active, enabled"] * 2),
-        (
-            "rhel 9.4",
-            "loaded active enabled",
-            "loaded active disabled",
-            "observed",
-            ["active, enabled", "active, disabled"],
-        ),
+        ("rhel 9.4", ON, ON, "compliant", ["active, enabled"] * 2),
+        ("rhel 9.4", ON, DISABLED, "observed", ["active, enabled", "active, disabled"]),
     ],
 )
 def test_uuidd_is_as_systemd_says(machine, version, socket, service, verdict, shown):
@@ -405,9 +361,6 @@ def test_what_systemctl_says_else_is_no_state(machine, monkeypatch, answer, said
     assert found["verdict"] == "unknown" and found["reason"].endswith(said)
 
 
-# disks
-
-
 @pytest.mark.parametrize(
     "tree, shown",
     [
@@ -428,9 +381,6 @@ def test_disks_by_their_scheduler(machine, tree, shown):
     verdict = "compliant" if set(shown or ()) == {"none"} else "observed" if shown else "not_applicable"
     assert (running(found), found["verdict"]) == (shown, verdict)
     assert found["wanted"] == {"I/O scheduler": "none or noop"}
-
-
-# captures
 
 
 def of_capture(folder, data):

@@ -25,28 +25,12 @@ def grow(host, found):
     return host
 
 
-# sysinfo
-
-
 def test_the_machine_is_told_with_and_without_sysinfo(host):
     assert hardware.machine_type(host, None) is None
     grow(host, {"/proc/cpuinfo": "processor 0: version = 00,  identification = 012623,  machine = 3931\n"})
     assert hardware.machine_type(host, None) == "3931"
-    captured.plant("lpar-linux-6.1-vertical-cpu2-offline-cpu3-deconfigured", host.root)
-    found = hardware.sysinfo(host)
-    assert hardware.machine_type(host, found) == "2817"
-    assert (found.type, found.model, found.hypervisors, found.threads) == ("2817", "M49", [], None)
-    counts = {"Total": 128, "Configured": 3, "Standby": 3, "Reserved": 122, "Dedicated": 0, "Shared": 3}
-    assert found.lpar == hardware.Lpar(1, "HERCLAB", ["Shared"], counts)
-    assert found.magnitudes == {"drawers": None, "books": None, "sockets": 1, "cores": 6}
-
-
-def test_sysinfo_of_a_machine_with_smt_and_drawers():
-    text = synthetic.large_lpar(0)["/proc/sysinfo"]
     # the first of two lines counts
-    found = hardware.parse_sysinfo(text + "Type: 2817\n")
-    assert (found.type, found.model, found.threads) == ("8561", "T01", 2)
-    assert found.magnitudes == {"drawers": 5, "books": 2, "sockets": 2, "cores": 12}
+    assert hardware.machine_type(host, hardware.parse_sysinfo("Type: 2817\nType: 8561\n")) == "2817"
 
 
 def test_the_magnitudes_are_those_that_linux_uses():
@@ -92,25 +76,6 @@ def test_virtualization_by_the_innermost_hypervisor(host, guests, kind):
     assert hardware.virtualization(host) == kind
     found = hardware.sysinfo(host).hypervisors
     assert found == [(name, " ".join(program.split())) for name, program in guests]
-
-
-def test_the_topology_facility_is_told_by_its_line(host):
-    assert hardware.has_topology_facility(host) is None
-    grow(host, {"/proc/sysinfo": synthetic.sysinfo()})
-    assert hardware.has_topology_facility(host) is False
-    grow(host, {"/proc/sysinfo": synthetic.sysinfo("CPU Topology HW:      0 0 0 4 6 4\n")})
-    assert hardware.has_topology_facility(host) is True
-
-
-# CPUs and kernel
-
-
-def test_polarizations_of_all_present_cpus_in_their_order(host):
-    assert hardware.polarizations(host) == {}
-    captured.plant("lpar-linux-6.12-vertical-cpu2-offline-cpu3-deconfigured", host.root)
-    grow(host, {hardware.CPUS + "/cpu10/polarization": "vertical:low\n", hardware.CPUS + "/cpuidle/x": "1\n"})
-    found = list(hardware.polarizations(host).items())
-    assert found == [(cpu, "vertical:medium") for cpu in range(3)] + [(3, "unknown"), (10, "vertical:low")]
 
 
 def test_release_by_either_file(host):
@@ -170,9 +135,6 @@ def test_the_configuration_of_another_kernel_is_not_taken(host):
     assert running_kernel.kernel_option(grow(host, tree), OPTION) is None
 
 
-# interfaces
-
-
 KINDS = {
     "HiperSockets": "HiperSockets,Virt.NIC Hiper,GuestLAN Hiper",
     "OSA": "OSD_25GIG,OSD_GbE_LANE,OSX_10GIG,OSN,HSTR,Virt.NIC QDIO",
@@ -195,22 +157,11 @@ def test_an_interface_with_everything(host):
     tx = "/sys/class/net/enc1000/queues/tx-%s"
     grow(host, {tx % "10/xps_cpus": "f0\n", tx % "2/xps_cpus": "0f\n", tx % "3/tx_timeout": "0\n"})
     mask = "00000000,00000011,11111111,11111111,11111111,11111111,11111111,11111111"
-    assert hardware.interfaces(host) == {
-        "enc1000": {
-            "driver": "qeth",
-            "card_type": "HiperSockets",
-            "card": "HiperSockets",
-            "buffer_count": 128,
-            "inbuf_size": "64k",
-            "mtu": 57344,
-            "operstate": "up",
-            "receive_queues": 1,
-            "rps_cpus": {"rx-0": mask},
-            "xps_cpus": {"tx-0": "0", "tx-2": "0f", "tx-3": None, "tx-10": "f0"},
-            "lower": [],
-        }
-    }
-    assert list(hardware.interfaces(host)["enc1000"]["xps_cpus"]) == ["tx-0", "tx-2", "tx-3", "tx-10"]
+    known = {"driver": "qeth", "card_type": "HiperSockets", "card": "HiperSockets", "buffer_count": 128}
+    known.update(inbuf_size="64k", mtu=57344, operstate="up", receive_queues=1, rps_cpus={"rx-0": mask}, lower=[])
+    queues = {"tx-0": "0", "tx-2": "0f", "tx-3": None, "tx-10": "f0"}
+    assert hardware.interfaces(host) == {"enc1000": dict(known, xps_cpus=queues)}
+    assert list(hardware.interfaces(host)["enc1000"]["xps_cpus"]) == list(queues)
 
 
 def test_interfaces_of_other_drivers_have_no_qeth_values(host):
@@ -224,28 +175,11 @@ def test_interfaces_of_other_drivers_have_no_qeth_values(host):
     assert found["receive_queues"] == 3 and list(found["rps_cpus"]) == ["rx-0", "rx-9", "rx-10"]
 
 
-def test_this_machine_has_a_loopback_interface_without_driver():
-    loopback = hardware.interfaces(Host())["lo"]
-    assert (loopback["driver"], loopback["card_type"], loopback["lower"]) == (None, None, [])
-    assert loopback["mtu"] > 0
-
-
-def test_lowest_follows_vlans_and_bonds_and_ends_in_a_circle():
-    found = {
-        "vlan10": {"lower": ["bond0"]},
-        "bond0": {"lower": ["hsi0", "hsi1"]},
-        "hsi0": {"lower": []},
-        "hsi1": {"lower": ["elsewhere"]},
-        "a": {"lower": ["b"]},
-        "b": {"lower": ["a"]},
-    }
-    assert hardware.lowest_interfaces(found, "vlan10") == ["hsi0", "hsi1"]
-    assert hardware.lowest_interfaces(found, "hsi0") == ["hsi0"]
-    assert hardware.lowest_interfaces(found, "gone") == ["gone"]
+def test_lowest_ends_in_a_circle():
+    found = {"a": {"lower": ["b"]}, "b": {"lower": ["a"]}, "vlan": {"lower": ["hsi1"]}, "hsi1": {"lower": ["away"]}}
+    assert hardware.lowest_interfaces(found, "vlan") == ["hsi1"]
     assert hardware.lowest_interfaces(found, "a") == []
 
-
-# services
 
 WANTS = "/etc/systemd/system/multi-user.target.wants/"
 

@@ -15,15 +15,6 @@ def tables(monkeypatch):
     return Tables(monkeypatch, netlink)
 
 
-def test_both_halves_of_the_table_are_read(tables):
-    tables.add("SAPNET", ethernet="enc1000")
-    tables.add("SAPNET", ib="mlx5_0", port=2)
-    assert smc_tables.pnet_ids() == {
-        ("interface", "enc1000"): ("SAPNET", 0),
-        ("device", "mlx5_0"): ("SAPNET", 2),
-    }
-
-
 def test_an_entry_is_added_and_taken_away_and_others_of_its_id_stay(tables):
     tables.add("SAPNET", ethernet="enc1")
     tables.add("SAPNET", ib="mlx5_1", port=2)
@@ -42,9 +33,9 @@ def test_an_entry_is_added_and_taken_away_and_others_of_its_id_stay(tables):
 
 def test_another_id_replaces_the_first_one_unless_it_is_refused(tables, monkeypatch):
     tables.add("OLD", ethernet="enc1")
-    tables.add("OLD", ethernet="enc2")
+    tables.add("OLD", ib="mlx5_0", port=2)
     smc_tables.set_pnet_id("interface", "enc1", ("NEW", 0))
-    found = {("interface", "enc1"): ("NEW", 0), ("interface", "enc2"): ("OLD", 0)}
+    found = {("interface", "enc1"): ("NEW", 0), ("device", "mlx5_0"): ("OLD", 2)}
     assert smc_tables.pnet_ids() == found
     add = smc_tables._add
 
@@ -91,20 +82,11 @@ def test_the_last_ueid_of_an_s390_answers_eagain_and_is_gone(tables, monkeypatch
         smc_tables.set_ueid("ONLY", False)
 
 
-def test_a_fifth_ueid_is_refused(tables):
-    tables.eids = list("ABCD")
-    with pytest.raises(OSError, match="Numerical result"):
-        smc_tables.set_ueid("E", True)
-
-
 def test_a_kernel_without_the_family_says_so(tables, monkeypatch):
     monkeypatch.setattr(netlink, "family", lambda name: None)
     with pytest.raises(OSError) as caught:
         smc_tables.ueids()
     assert caught.value.errno == errno.EOPNOTSUPP
-
-
-# the program at boot
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.qeth im
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import SystemBase
 from qethhost import rules_text
 
 VERTICAL = "lpar-linux-6.1-vertical"
@@ -95,15 +94,6 @@ def test_an_interface_that_may_exist_is_unknown(tmp_path):
     root = written(tmp_path, captures.sos({"/proc/cpuinfo": "vendor_id : IBM/S390\n", "/sys/kernel/x": "1"}))
     record = only(look(Rps, root, interfaces=["hsi0"], cpus="all"))
     assert record["verdict"] == "unknown" and "not in this capture: " in record["reason"]
-
-
-def test_observed_values_of_a_capture_are_named(tmp_path):
-    entries = {"/proc/sys/vm/max_map_count": "65530\n", "/etc/os-release": "ID=sles\nVERSION_ID=15.6\n"}
-    entries.update({"/sys/kernel/x": "1", "/etc/sysctl.d/site.conf": "vm.swappiness = 10\n"})
-    root = written(tmp_path, captures.plain(entries))
-    record = only(look(SystemBase, root, items=["vm.max_map_count"]))
-    assert record["verdict"] == "observed"
-    assert record["reason"].startswith("only observed: vm.max_map_count is 65530, SAP asks for at least 2147483647")
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,6 @@ def conflicts(host, **params):
     return [(one["what"], one["file"], one["wins"], one["value"]) for one in record["conflicts"]]
 
 
-# scripts
-
-
 @pytest.mark.parametrize(
     "path",
     ["/etc/rc.local", "/etc/init.d/boot.local", "/sbin/ifup-local", "/etc/cron.d/rps"]
@@ -70,6 +67,8 @@ def test_a_script_is_found_through_the_line_that_calls_it(host, monkeypatch):
     host.fill("/usr/local/sbin/rps", "#!/bin/sh\n" + ECHO)
     host.fill("/etc/network/interfaces", "iface eth0 inet dhcp\n  post-up /opt/site/net.sh")
     host.fill("/opt/site/net.sh", ECHO.replace("echo f", "echo 3"))
+    host.fill("/etc/systemd/system/rps.service", "[Service]\nExecStart=/usr/local/sbin/unit.sh hsi0")
+    host.fill("/usr/local/sbin/unit.sh", ECHO.replace("echo f", "echo 6"))
     host.fill("/etc/rc.local", "(/root/missing; /home) &\n/home/site/tune")
 
     def hangs(path, reads):
@@ -81,6 +80,7 @@ def test_a_script_is_found_through_the_line_that_calls_it(host, monkeypatch):
     found = [
         ("boot script", "/opt/site/net.sh", "possible", "3"),
         ("boot script", "/usr/local/sbin/rps", "possible", "f"),
+        ("unit", "/usr/local/sbin/unit.sh", "possible", "6"),
     ]
     assert sorted(conflicts(host)) == found
     for name in ("real", "size", "read"):
@@ -121,37 +121,6 @@ def test_what_is_no_script_is_not_read(host):
     os.makedirs(host.path("/etc/NetworkManager/dispatcher.d/rps_cpus.d"))
     os.mkfifo(host.path("/etc/NetworkManager/dispatcher.d/pipe"))
     assert conflicts(host) == []
-
-
-def test_a_sles_host_with_every_hook(host):
-    """The layout of SLES with wicked, tuned and a unit of the site; each sets another mask."""
-    mask = ECHO.replace("echo f", "echo %d").replace("hsi0", "$1")
-    host.fill("/etc/sysconfig/network/ifcfg-hsi0", "BOOTPROTO='static'\nPRE_UP_SCRIPT=\"compat:/usr/local/bin/early\"")
-    host.fill("/usr/local/bin/early", mask % 1)
-    host.fill("/etc/sysconfig/network/scripts/ifup-rps", mask % 2)
-    link(host, "/etc/sysconfig/network/if-up.d/50-rps", "../scripts/ifup-rps")
-    host.fill("/etc/sysconfig/network/if-up.d/60-other", "for q in $Q; do echo 3 > $q/rps_cpus; done")
-    host.fill("/etc/init.d/boot.local", mask % 4)
-    host.fill("/etc/udev/rules.d/70-rps.rules", 'SUBSYSTEM=="net", NAME=="hsi0", ATTR{queues/rx-0/rps_cpus}="5"')
-    host.fill("/etc/systemd/system/rps.service", "[Service]\nExecStart=/usr/local/sbin/rps.sh hsi0")
-    host.fill("/usr/local/sbin/rps.sh", mask % 6)
-    profile(host, "[sysfs]\n/sys/class/net/hsi*/queues/rx-0/rps_cpus=7\n[sysctl]\na=1")
-    run(host)
-    found = conflicts(host)
-    assert sorted(found, key=lambda one: one[3]) == [
-        ("boot script", "/usr/local/bin/early", "possible", "1"),
-        ("boot script", "/etc/sysconfig/network/scripts/ifup-rps", "possible", "2"),
-        ("boot script", "/etc/sysconfig/network/if-up.d/60-other", "possible", "3"),
-        ("boot script", "/etc/init.d/boot.local", "possible", "4"),
-        ("udev rule", "/etc/udev/rules.d/70-rps.rules", "no", "5"),
-        ("unit", "/usr/local/sbin/rps.sh", "possible", "6"),
-        ("tuned", "/etc/tuned/site/tuned.conf", "yes", "7"),
-    ]
-    record = run(host, check=True)["tuning"][0]
-    assert record["verdict"] == "drifted" and record["after"]["next_boot"] == {"rps_cpus": "7"}
-
-
-# tuned
 
 
 def profile(host, text, enabled=True):
@@ -196,9 +165,6 @@ def test_the_default_mask_of_later_queues_is_told_as_such(host):
     assert "of receive queues that are made later" in record["conflicts"][2]["effect"]
     # what a script sets late does not reach the queues that are there
     assert record["before"]["next_boot"] == {"rps_cpus": "2"}
-
-
-# .link files
 
 
 def rps_link(match, *masks):
@@ -265,9 +231,6 @@ def test_a_mask_in_a_link_file_needs_systemd_256(host, library, version):
     host.fill(library, "")
     assert systemd_version(host) == version
     assert len(conflicts(host)) == (0 if version == 254 else 1)
-
-
-# /etc/sysctl.conf
 
 
 @pytest.fixture
