@@ -53,7 +53,7 @@ def pytest_configure(config):
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) == 0:
         env = dict(os.environ, PATH=os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"]))
         subprocess.run(["ip", "link", "set", "lo", "up"], env=env, check=True)
-        # without an address besides those of loopback, getaddrinfo with AI_ADDRCONFIG (netperf) resolves not even 127.0.0.1
+        # getaddrinfo with AI_ADDRCONFIG (netperf) resolves nothing if there are only addresses of loopback
         subprocess.run(["ip", "address", "add", "192.0.2.1/32", "dev", "lo"], env=env, check=True)
         config.pluginmanager.register(NothingLeft(), "nothing_left")
 
