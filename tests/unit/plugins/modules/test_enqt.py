@@ -40,9 +40,9 @@ def test_it_finds_out_which_server_is_there_and_says_so(call, tmp_path, monkeypa
             assert (session["tool"], started["enqueue"]["kind"]) == (tool, kind)
             assert started["enqueue"]["how"] == "profile " + server.profile
             assert started["changed"] and processes.is_same(session["pid"], session["start_time"])
-            options = dict(ROUND, session=session, profile=server.profile, path=program, load="create_locks")
-            measured = call(**options)
-            assert measured["changed"] is False and measured["enqueue"]["tool"] == tool
+            for load in ("verify_entries", "create_locks"):
+                measured = call(session=session, profile=server.profile, path=program, load=load, **ROUND)
+                assert measured["changed"] is False and measured["enqueue"]["tool"] == tool
         finally:
             stopped = call(side="server", state="stopped", session=session)
         assert stopped["changed"] and not processes.is_same(session["pid"], session["start_time"])
@@ -71,8 +71,9 @@ def test_check_mode_predicts_and_does_nothing(call, tmp_path, monkeypatch):
         predicted = call(side="server", address="127.0.0.1", profile=server.profile, _ansible_check_mode=True)
         assert predicted["changed"] and predicted["session"]["tool"] == "enq_admin"
         assert predicted["session"]["token"] == "" and predicted["session"]["pid"] is None
-        session = dict(SESSION, tool="enq_admin")
-        nothing = call(session=session, profile=server.profile, path=ENQ_ADMIN, _ansible_check_mode=True, **ROUND)
+        given = dict(ROUND, session=dict(SESSION, tool="enq_admin"), profile=server.profile, path=ENQ_ADMIN)
+        assert "processes is 3 and users 2" in call(processes=3, **given)["msg"]
+        nothing = call(_ansible_check_mode=True, **given)
         assert nothing["records"] == [] and nothing["enqueue"]["kind"] == "ENSA2"
         assert server.ask("statistics")["values"]["enqueue_requests"] == 0
 
@@ -107,13 +108,6 @@ def test_a_program_that_is_not_there(call, tmp_path, monkeypatch):
         assert "/nowhere/enqt is no executable file" in result["msg"]
         result = call(session=dict(SESSION, tool="enq_admin"), profile=server.profile, **ROUND)
         assert "whose tool is enqt" in result["msg"]
-
-
-def test_more_processes_than_users(call, tmp_path, monkeypatch):
-    with standin(tmp_path, "ENSA2", monkeypatch) as server:
-        session = dict(SESSION, tool="enq_admin")
-        result = call(session=session, profile=server.profile, path=ENQ_ADMIN, processes=3, **ROUND)
-    assert result["failed"] and "processes is 3 and users 2" in result["msg"]
 
 
 def test_an_agent_that_is_gone(call, tmp_path, monkeypatch):
