@@ -86,7 +86,6 @@ def test_check_mode_predicts_and_does_nothing(call, tmp_path, monkeypatch):
         ({"locks_per_user": 10000000}, "locks_per_user is 10000000"),
         ({"tool": "enq_admin"}, "tool is enq_admin, but the server of the session serves enqt"),
         ({"session": dict(SESSION, tool="niping")}, "the session is that of niping, which measures no locks"),
-        ({"session": dict(SESSION, tool="locktable")}, "the session is that of locktable, which measures no locks"),
         ({"tool": "locktable"}, "value of tool must be one of: auto, enqt, enq_admin"),
         ({"load": "stall"}, "value of load must be one of"),
         ({"session": SESSION, "profile": "/nowhere"}, "profile /nowhere does not exist"),
