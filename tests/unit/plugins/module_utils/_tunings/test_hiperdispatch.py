@@ -35,17 +35,13 @@ def lpar(tmp_path):
 # the life
 
 
-def test_a_kernel_that_has_it_on_is_compliant_and_gets_no_file(lpar):
+def test_thresholds_and_off_are_set_kept_and_taken_back(lpar):
     before = everything(lpar)
+    # a kernel that has it on needs no file
     found = record(lpar)
     assert (found["verdict"], found["subject"]) == ("compliant", KEY)
     assert found["after"] == {"running": {KEY: "1"}, "stored": None, "next_boot": {KEY: "1"}}
-    assert found["remarks"] == ["it acts on the vertical:low CPUs 2-3"]
     assert everything(lpar) == before and lpar.log == []
-
-
-def test_thresholds_and_off_are_set_kept_and_taken_back(lpar):
-    before = everything(lpar)
     predicted = run(lpar, check=True, steal_threshold=15, delay_factor=8)
     assert predicted["changed"] and everything(lpar) == before
     result = run(lpar, steal_threshold=15, delay_factor=8)
@@ -126,12 +122,13 @@ def test_a_polarization_that_only_the_next_boot_brings(lpar):
 @pytest.mark.parametrize(
     "split, remark",
     [
+        ("high low", "it acts on the vertical:low CPUs 1,3"),
         ("medium", "no online CPU is vertical:low, so it has nothing to do now"),
         ("low", "no online CPU is entitled (vertical:high, vertical:medium), so it does nothing now"),
     ],
 )
-def test_cpus_that_leave_it_nothing_to_do(tmp_path, split, remark):
-    host = ZHost(tmp_path, sysctl=True, vertical=True, split=(split,))
+def test_what_the_cpus_leave_it_to_do(tmp_path, split, remark):
+    host = ZHost(tmp_path, sysctl=True, vertical=True, split=split.split())
     host.hiperdispatch()
     host.boots_vertical()
     assert record(host)["remarks"] == [remark]
@@ -190,9 +187,7 @@ def test_without_one_of_the_chosen_knobs_nothing_is_set(lpar, tmp_path):
     "asked, said",
     [
         ({"steal_threshold": 101}, "steal_threshold: 101 is out of range; use 0 to 100"),
-        ({"steal_threshold": -1}, "steal_threshold: -1 is out of range"),
         ({"delay_factor": 0}, "delay_factor: 0 is out of range; use 1 to 4294967295"),
-        ({"delay_factor": 2**32}, "delay_factor: 4294967296 is out of range"),
     ],
 )
 def test_values_that_the_kernel_would_refuse_are_refused_first(lpar, asked, said):

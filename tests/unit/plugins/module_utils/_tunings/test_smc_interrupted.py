@@ -78,22 +78,6 @@ def test_stopped_at_any_change_the_entries_of_others_come_back(host, tables, mon
     assert sorted(tables.entries) == before and not host.exists(FOLDER)
 
 
-def test_a_change_that_is_refused_once_loses_nothing(host, tables, monkeypatch):
-    before = shared(tables, host)
-    refused = iter([2])
-    calls = iter(range(1, 99))
-
-    def change(family, command, payload):
-        if next(calls) == 2 and next(refused):
-            raise OSError(errno.ENOMEM, "Cannot allocate memory")
-        tables._change(family, command, payload)
-
-    monkeypatch.setattr(netlink, "change", change)
-    result = run(host, pnet_ids=ASKED[:1])
-    assert "cannot set the PNET ID of interface enc1 to SAPNET" in reason(result)
-    assert sorted(tables.entries) == before and not host.exists(TAKEN)
-
-
 @pytest.mark.parametrize("lost", ["boot", "module"])
 def test_after_a_boot_the_entries_that_were_taken_away_are_not_added(host, tables, monkeypatch, lost):
     shared(tables, host)

@@ -31,10 +31,6 @@ def host(tmp_path, kind):
     return found
 
 
-def test_there_are_some():
-    assert "smc_sysctls" in [kind.name for kind in TABLES]
-
-
 @EVERY
 def test_values_are_set_kept_and_taken_back(host, kind):
     run, asked = runner(kind, settings=None), request(kind)
