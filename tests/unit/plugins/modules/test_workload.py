@@ -57,9 +57,6 @@ def test_check_mode_predicts_and_does_nothing(call):
     assert measured["records"] == [] and measured["msg"] == "check mode: nothing was measured"
 
 
-# fio and openssl: this host alone, without a server
-
-
 @pytest.mark.gate
 @pytest.mark.skipif(not shutil.which("fio"), reason="no fio on this machine")
 def test_disks(call, tmp_path):
@@ -83,9 +80,6 @@ def test_cryptography_rotates_and_takes_all_defaults_but_what_is_named(call):
     assert all(record["runs"][0]["ok"] for record in records)
 
 
-# programs of the user's
-
-
 SECRET = "correct 'horse' \"battery\" \\staple"
 # The kernel counts CPU time in ticks: a program of less may have used none.
 PRINTS = "import os, time\nwhile time.process_time() < 0.05: pass\n"
@@ -104,6 +98,13 @@ def test_a_program_alone(call):
     assert run["metrics"]["elapsed_s"] == run["elapsed_s"] > 0
     assert run["cpu"]["client"]["process_s"] > 0 and run["cpu"]["server"] is None
     assert run["raw"].split() == ["rows:", "1200", "none", "C"]
+    assert call(workload="command", command=[PROGRAM], _ansible_check_mode=True, **QUICK)["records"] == []
+    # a run that fails is kept
+    argv = [sys.executable, "-c", "import sys; print('out of memory'); sys.exit(3)"]
+    (record,) = call(workload="command", command=[{"name": "job", "argv": argv}], **QUICK)["records"]
+    (run,) = record["runs"]
+    assert not run["ok"] and run["metrics"] == {} and run["elapsed_s"] > 0
+    assert run["error"] == "%s ended with exit code 3: out of memory" % sys.executable
 
 
 def test_values_of_the_environment_stay_out_of_the_result_and_the_log_of_the_system(call, monkeypatch):
@@ -134,23 +135,6 @@ def test_a_server_samples_the_peer(call):
         assert "address is not set" in call(**arguments)["msg"]
     finally:
         assert call(workload="command", side="server", state="stopped", session=session)["changed"]
-
-
-def test_a_run_that_fails_is_kept(call):
-    argv = [sys.executable, "-c", "import sys; print('out of memory'); sys.exit(3)"]
-    (record,) = call(workload="command", command=[{"name": "job", "argv": argv}], **QUICK)["records"]
-    (run,) = record["runs"]
-    assert not run["ok"] and run["metrics"] == {} and run["elapsed_s"] > 0
-    assert run["error"] == "%s ended with exit code 3: out of memory" % sys.executable
-
-
-def test_check_mode_runs_nothing(call, tmp_path):
-    argv = [sys.executable, "-c", "open(%r, 'w')" % str(tmp_path / "trace")]
-    result = call(workload="command", command=[{"name": "job", "argv": argv}], _ansible_check_mode=True, **QUICK)
-    assert result["records"] == [] and not result["changed"] and not list(tmp_path.iterdir())
-
-
-# wrong calls
 
 
 @pytest.mark.parametrize(

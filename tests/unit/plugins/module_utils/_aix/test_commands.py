@@ -35,9 +35,6 @@ class Said:
         return self.answer
 
 
-# parsers
-
-
 @given(st.dictionaries(NAMES, st.tuples(CELLS, CELLS, SETTABLE), min_size=1, max_size=12))
 def test_names_and_last_columns_of_any_listing_are_found(table):
     rows = [(name, value, description, settable) for name, (value, description, settable) in table.items()]
@@ -98,9 +95,6 @@ def test_a_range_has_its_steps_and_nothing_else(low, count, step, value):
 )
 def test_what_chdev_would_take_for_a_second_pair(value, further):
     assert devices.second_pair(value) == further
-
-
-# commands
 
 
 def test_an_attribute_whose_name_ends_another_one_is_not_mixed_up(host):
@@ -201,9 +195,6 @@ def test_every_command_has_a_time_limit_and_a_timeout_is_an_error(host):
         aix.change("smcr0", {"enabled": "1"})
 
 
-# the level of AIX
-
-
 @pytest.mark.parametrize(
     "out, level",
     [
@@ -230,9 +221,6 @@ def test_oslevel_that_says_nothing_is_asked_in_another_way(host, answers, techno
     found = system.level(host)
     assert (found and found.technology) == technology
     assert host.calls == [["oslevel", "-s"], ["oslevel", "-r"]]
-
-
-# who else changes a device
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,6 @@ def changes(host):
     return [argv for argv, _answers in host.asked]
 
 
-# a whole life
-
-
 def test_set_running_and_stored_read_back_and_taken_back(host):
     predicted = ask(host, True, no__tcp_nodelayack=1)
     assert predicted["changed"] and host.asked == [] and text(host) == FOUND and not host.exists(FOLDER)
@@ -327,9 +324,6 @@ def test_a_stored_value_that_is_not_understood_is_left(host, line):
     assert host.asked == [] and not host.exists(FOLDER)
 
 
-# running only, next boot only
-
-
 def test_running_only_is_lost_at_the_next_boot_and_next_boot_only_is_pending(host):
     entry = {"value": 1, "stored": False}
     record = only(ask(host, no__tcp_fastlo=entry))
@@ -350,9 +344,6 @@ def test_running_only_is_lost_at_the_next_boot_and_next_boot_only_is_pending(hos
     del host.tunables["rows"]["no"]["tcp_fastlo"]
     back = {record["subject"]: record["reason"] for record in run(host, state="restored")["tuning"]}
     assert "no longer has it: the journal keeps" in back["no.tcp_fastlo"]
-
-
-# pairs
 
 
 @pytest.mark.parametrize(
@@ -482,9 +473,6 @@ def test_a_host_that_is_not_aix(host, monkeypatch, values):
         run(host, values={"no.tcp_fastlo": dict(GOOD, value="")})
 
 
-# who else
-
-
 def test_lines_of_boot_scripts_are_conflicts_and_read_once_for_all_tunables(host, monkeypatch):
     host.fill("/etc/rc.net", "#!/bin/ksh\n/usr/sbin/no -o tcp_fastlo=0 -o sb_max=1\necho no -o tcp_fastlo\n")
     read, seen = AixHost.read, []
@@ -493,9 +481,6 @@ def test_lines_of_boot_scripts_are_conflicts_and_read_once_for_all_tunables(host
     (conflict,) = [one for record in found for one in record["conflicts"]]
     assert (conflict["file"], conflict["line"], conflict["value"]) == ("/etc/rc.net", 2, "0")
     assert seen.count("/etc/rc.net") == 1
-
-
-# what the command says proves nothing
 
 
 def test_a_command_that_refuses_or_reports_success_and_does_nothing(host):
@@ -547,9 +532,6 @@ def test_no_other_flags_and_programs_are_used(host):
     flags = {word for argv in host.calls if argv[0] in standin.COMMANDS for word in argv if word.startswith("-")}
     assert flags == {"-F", "-K", "-d", "-o", "-r", "-x"}
     assert {answers for argv, answers in host.asked if not argv.startswith("tuncheck")} == {"no\nno\n"}
-
-
-# parsers
 
 
 def test_lines_of_files_and_scripts():

@@ -379,9 +379,6 @@ def test_a_disk_that_refuses_keeps_everything(host):
     assert not host.exists(RULES) and host.value(SDA) == "[mq-deadline] kyber"
 
 
-# all of them
-
-
 @pytest.mark.parametrize(
     "release, verdicts",
     [

@@ -34,9 +34,6 @@ def record(host, check=False, **changes):
     return only(run(host, check, **changes))
 
 
-# the life
-
-
 def test_an_old_kernel_is_switched_kept_by_tmpfiles_and_taken_back(tmp_path):
     host = ZHost(tmp_path, late=3)
     before = everything(host)
@@ -105,9 +102,6 @@ def test_the_file_of_an_earlier_kernel_gives_way_to_sysctl_d(tmp_path):
     assert not host.exists(TMPFILES)
     record(host, state="restored")
     assert not host.exists(SYSCTL) and not host.exists(TMPFILES) and host.value(DISPATCHING) == "0"
-
-
-# the wait
 
 
 def test_cpus_that_report_late_are_waited_for_and_those_offline_are_not(tmp_path, impatient):
@@ -250,8 +244,6 @@ def test_a_host_that_moved_to_zvm_still_gives_up_its_file(tmp_path):
     assert not host.exists(TMPFILES) and not host.exists(FOLDER)
 
 
-# what the split means
-
 FOUR_HIGH = "entitlement of the 4 online CPUs: 4 high (at least 4.0 of 4 online cores)"
 
 
@@ -276,9 +268,6 @@ def test_the_split_and_hiperdispatch_settings_worth_knowing(tmp_path):
         assert record(host, check=True)["remarks"] == [FOUR_HIGH] + ([words] if words else [])
     host.fill(HIPERDISPATCH, "0")
     assert "s390.hiperdispatch is 0" in record(host, check=True)["remarks"][1]
-
-
-# who else sets it
 
 
 CPU, CHCPU = "/sys/devices/system/cpu/", "ExecStart=/usr/sbin/chcpu "

@@ -147,16 +147,6 @@ def test_the_command_line_is_the_next_boot_until_something_is_stored(guest, para
     assert record(guest, check=True, sw_siblings=wanted)["verdict"] == "compliant"
 
 
-def test_the_command_line_is_a_conflict_of_every_look_and_once(guest):
-    guest.fill("/proc/cmdline", "topology=off")
-    tuning = CpuTopology(guest, {"state": "present", "sw_siblings": True})
-    for subject in tuning.select() + tuning.select():
-        for _time in range(2):
-            tuning.want(subject)
-            assert [other["what"] for other in subject.conflicts] == ["kernel command line"]
-    assert [other["what"] for other in tuning.observe("s390.topology").conflicts] == ["kernel command line"]
-
-
 def test_a_guest_that_moved_to_an_lpar_still_gives_up_its_file(guest):
     run(guest)
     guest.fill("/proc/sysinfo", LPAR + FACILITY)
@@ -164,9 +154,6 @@ def test_a_guest_that_moved_to_an_lpar_still_gives_up_its_file(guest):
     assert record(guest, state="restored")["verdict"] == "changed"
     # its first value, 0, would hide the topology of the LPAR
     assert not guest.exists(SYSCTL) and guest.value(TOPOLOGY) == "1"
-
-
-# an LPAR that hides its topology
 
 
 HIDDEN = {

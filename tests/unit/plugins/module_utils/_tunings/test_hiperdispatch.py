@@ -32,9 +32,6 @@ def lpar(tmp_path):
     return host
 
 
-# the life
-
-
 def test_thresholds_and_off_are_set_kept_and_taken_back(lpar):
     before = everything(lpar)
     # a kernel that has it on needs no file
@@ -75,9 +72,6 @@ def test_on_is_stored_unless_the_kernel_is_known_to_start_so(tmp_path, known):
     found = record(host)
     assert found["verdict"] == "changed" and found["after"]["stored"] == {KEY: "1"}
     assert found["before"]["next_boot"] == ({KEY: "0"} if known else None)
-
-
-# vertical CPUs
 
 
 def test_horizontal_cpus_are_drift_and_writing_does_not_move_them(tmp_path):
@@ -134,9 +128,6 @@ def test_what_the_cpus_leave_it_to_do(tmp_path, split, remark):
     assert record(host)["remarks"] == [remark]
 
 
-# who else sets it
-
-
 @pytest.mark.parametrize(
     "path, text, item, value, wins",
     [
@@ -157,9 +148,6 @@ def test_other_settings_are_found(lpar, path, text, item, value, wins):
     assert found["verdict"] == ("drifted" if wins == "yes" else "changed")
     if item == KEY:
         assert lpar.exists(SYSCTL)
-
-
-# what cannot be
 
 
 def test_older_kernels_guests_and_other_machines(tmp_path):

@@ -42,9 +42,6 @@ def never_live(host):
     return host.log == [] and all(host.value(device + "/state") == "UP (LAN ONLINE)" for device in devices)
 
 
-# the life
-
-
 def test_it_is_predicted_stored_found_and_taken_back(host):
     before = everything(host)
     predicted = run(host, check=True)
@@ -164,9 +161,6 @@ def test_a_run_killed_behind_chzdev_is_taken_back(host):
     assert run(host, state="restored")["changed"] and host.read(FILE) == rules_text(OSA)
 
 
-# failures
-
-
 @pytest.mark.parametrize("first", [rules_text(OSA), rules_text(OSA, buffer_count="16")])
 @pytest.mark.parametrize(
     "lies, words",
@@ -214,9 +208,6 @@ def test_a_temporary_file_of_a_killed_run_is_removed_and_a_damaged_journal_reach
     assert tuning.observe("../../passwd").knobs == []
 
 
-# hosts and requests
-
-
 def test_a_host_without_a_device_or_without_chzdev_says_so(tmp_path):
     bare = KernelHost(tmp_path / "x86")
     bare.interface("eth0")
@@ -254,9 +245,6 @@ def test_devices_are_named_by_bus_id_interface_glob_or_card(host):
 def test_mistakes_are_refused(host, option, value):
     with pytest.raises(InputError, match=option):
         run(host, **{option: value})
-
-
-# who else
 
 
 IFCFG = "/etc/sysconfig/network-scripts/ifcfg-enc600"

@@ -191,7 +191,6 @@ def test_a_full_disk_changes_nothing(tmp_path):
         (errno.EROFS, "/sys is read-only here, as in a container"),
         (errno.ENODEV, "the interface or its receive queue vanished meanwhile"),
         (errno.EINVAL, "isolated (isolcpus, nohz_full)"),
-        (errno.EIO, "the old value stands"),
     ],
 )
 def test_what_the_kernel_refuses_is_one_sentence_and_the_rest_goes_on(host, number, words):
@@ -211,29 +210,14 @@ def test_what_the_kernel_refuses_is_one_sentence_and_the_rest_goes_on(host, numb
     assert masks(host) == ["0", "0"] and host.value("/sys/class/net/eth9/queues/rx-0/rps_cpus") == "0"
 
 
-def vanishing(cls, name, when, monkeypatch):
-    """hsi0 is gone when this method of a class is called with such arguments."""
-    real = getattr(cls, name)
+def test_an_interface_that_vanishes_while_it_is_looked_at(host, monkeypatch):
+    observe = Rps.observe
 
-    def method(self, *arguments):
-        if when(*arguments):
-            host = getattr(self, "host", self)
-            shutil.rmtree(host.path("/sys/class/net/hsi0"))
-        return real(self, *arguments)
+    def gone(self, name):
+        shutil.rmtree(host.path("/sys/class/net/hsi0"))
+        return observe(self, name)
 
-    monkeypatch.setattr(cls, name, method)
-
-
-def test_an_interface_that_vanishes(host, monkeypatch):
-    with monkeypatch.context() as patch:
-        vanishing(KernelHost, "put", lambda path, _value: path == QUEUE % 1, patch)
-        result = run(host)
-    assert result["failed"] and only(result)["verdict"] == "failed"
-    assert "the interface or its receive queue vanished meanwhile" in result["msg"]
-    assert not run(host, state="restored")["failed"] and not host.exists(RULES)
-    # while it is looked at
-    host.interface("hsi0", queues=2)
-    vanishing(Rps, "observe", lambda _name: True, monkeypatch)
+    monkeypatch.setattr(Rps, "observe", gone)
     with pytest.raises(InputError, match="this host has no interface hsi0 with receive queues; it has lo"):
         run(host, interfaces=["hsi0"])
     assert not host.exists(RULES)

@@ -22,9 +22,6 @@ run = runner(Rps, **RPS_DEFAULTS)
 polarize = runner(CpuPolarization, mode="vertical", wait_timeout=1)
 
 
-# interfaces
-
-
 @pytest.fixture
 def machine(tmp_path):
     """HiperSockets and OSA under names that say nothing, and cards that carry no data."""
@@ -83,9 +80,6 @@ def cpus_of(host):
     return cpu_lists.format_list(cpu_lists.cpus_of(cpu_lists.parse_mask(host.value(QUEUE))))
 
 
-# which CPUs
-
-
 @pytest.mark.parametrize(
     "threads, params, cpus",
     [
@@ -123,9 +117,6 @@ def test_threads_far_apart_are_a_core_and_cpus_without_topology_one_of_their_own
     for cpu in (0, 3):
         host.remove("%s/cpu%d/topology/thread_siblings_list" % (CPU, cpu))
     assert core_numbers(host, [0, 1, 3]) == {0: 0, 1: 1, 3: 3}
-
-
-# entitlement
 
 
 def test_entitlement_that_moves_is_drift_until_the_next_run(tmp_path):
@@ -199,9 +190,6 @@ def test_what_cannot_be_is_refused(tmp_path, params, words):
         run(VerticalLpar(tmp_path), **params)
 
 
-# the remark of cpu_polarization
-
-
 def of_rps(host, **changes):
     """What cpu_polarization remarks of RPS."""
     return [text for text in only(polarize(host, check=True, **changes))["remarks"] if text.startswith("RPS")]
@@ -227,9 +215,6 @@ def test_polarization_names_the_rps_masks_that_hold_low_cpus(tmp_path):
     for old, new in (("Dedicated:  0", "Dedicated:  16"), ("Shared:     16", "Shared:     0")):
         host.fill("/proc/sysinfo", host.read("/proc/sysinfo").replace(old, new))
     assert of_rps(host) == []
-
-
-# Receive Flow Steering
 
 
 @pytest.mark.parametrize(

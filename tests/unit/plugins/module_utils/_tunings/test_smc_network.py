@@ -55,9 +55,6 @@ def found_files(host):
     return {path: text for path, text in everything(host).items() if not path.startswith("/proc/net/")}
 
 
-# forth and back
-
-
 def test_all_is_set_kept_and_taken_back(host, tables):
     tables.add("SAPNET", ethernet="enc7")
     tables.eids = ["BEFORE"]
@@ -337,9 +334,6 @@ def test_the_router_on_the_way(monkeypatch, host, address, router):
     assert routes.router_to(host, address) is None
     monkeypatch.setattr(routes.netlink, "question", refuse)
     assert routes.router_to(Host(), address) is None
-
-
-# the request
 
 
 @pytest.mark.parametrize(

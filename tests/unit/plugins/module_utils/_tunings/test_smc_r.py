@@ -100,9 +100,6 @@ def test_what_someone_else_has_emptied_is_drift_and_no_error(host):
     assert only(run(host, preset="enabled"))["verdict"] == "changed"
 
 
-# SAP's ports
-
-
 @pytest.mark.parametrize(
     "instances, ports",
     [
@@ -117,9 +114,6 @@ def test_ports_of_instances(host, instances, ports):
     assert host.devices["smcr0"].stored["port_range"] == ports
     (remark,) = record["remarks"]
     assert "how port_range takes several ports is not published" in remark
-
-
-# which device
 
 
 def test_which_device_is_meant(host):
@@ -144,9 +138,6 @@ def test_which_device_is_meant(host):
     assert [host.devices[name].stored["enabled"] for name in ("smcr0", "smcr3")] == ["1", "0"]
     run(host, state="restored")
     assert host.devices["smcr0"].stored == SMCR_FOUND
-
-
-# what must be there
 
 
 @pytest.mark.parametrize("level", ["7200-01-06-1845", "7100-05-12-2320"])

@@ -36,9 +36,6 @@ def present(host, check=False, **changes):
     return records(host, check, state="present", **changes)
 
 
-# observing
-
-
 def test_observing_names_differences_and_changes_nothing(host):
     before = everything(host)
     result = run(host)
@@ -78,9 +75,6 @@ def test_transparent_hugepages_are_only_observed(host):
     assert "only observed" in found["remarks"][0] and found["wanted"] == {}
     assert [(one["what"], one["value"]) for one in found["conflicts"]] == [("kernel command line", "madvise")]
     assert not [path for path, *_value in host.log if path == HUGE]
-
-
-# setting
 
 
 def test_values_are_set_kept_and_taken_back(host):
@@ -339,9 +333,6 @@ def test_a_host_without_the_tmpfs_is_unsupported(host, mounts):
     assert present(host)["/dev/shm"]["verdict"] == "unsupported"
 
 
-# journals
-
-
 @pytest.mark.parametrize(
     "key, text",
     [
@@ -366,9 +357,6 @@ def test_a_damaged_name_in_a_journal_does_not_stop_the_way_back(host):
     host.fill(JOURNAL, text.replace('"subject": "kernel.pid_max"', '"subject": "kernel.no_max"').rstrip("\n"))
     assert not run(host, state="restored")["failed"]
     assert host.value(path_of(MAPS)) == "65530"
-
-
-# states that only this tuning has
 
 
 @pytest.fixture
