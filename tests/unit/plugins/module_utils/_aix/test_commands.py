@@ -234,6 +234,7 @@ def test_oslevel_that_says_nothing_is_asked_in_another_way(host, answers, techno
             [("en0", {"mtu": "9000"}), ("sys0", {"maxuproc": "9"})],
         ),
         ("chdev -l smcr0 -a ip_addr_list=", [("smcr0", {"ip_addr_list": ""})]),
+        ('su root -c "chdev -l smcr0 -a enabled=0"', [("smcr0", {"enabled": "0"})]),
         ("lsattr -El smcr0 -a enabled", []),
     ],
 )

@@ -139,34 +139,6 @@ def test_off_sets_zero_now_and_at_boot(host, interfaces):
     assert not run(host, **off)["changed"]
 
 
-def kill(monkeypatch, host, **params):
-    """A run that is killed between journal and write."""
-
-    def killed(self, subject, knob):
-        raise KeyboardInterrupt()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Rps, "set", killed)
-        with pytest.raises(KeyboardInterrupt):
-            run(host, **params)
-
-
-def test_killed_between_journal_and_write(host, monkeypatch):
-    before = rps_tree(host)
-    kill(monkeypatch, host)
-    assert Journal(host, "rps", FOLDER).entries[QUEUE % 0]["first"] == "0" and masks(host) == ["0", "0"]
-    assert not run(host, state="restored")["changed"] and rps_tree(host) == before
-    kill(monkeypatch, host)
-    # the next run ends well
-    assert run(host)["changed"] and masks(host) == ["f", "f"]
-    assert Journal(host, "rps", FOLDER).entries[QUEUE % 0]["first"] == "0"
-    # and one that is killed on the way to a second value
-    kill(monkeypatch, host, every=2)
-    assert masks(host) == ["f", "f"]
-    run(host, state="restored")
-    assert masks(host) == ["0", "0"]
-
-
 def test_a_full_disk_changes_nothing(tmp_path):
     host = FullDisk(tmp_path)
     host.interface("hsi0", queues=2)
@@ -247,6 +219,7 @@ def test_what_cannot_be_put_back_is_named_and_restore_ends_it(host, monkeypatch)
         ({"interfaces": ["eth7"]}, "this host has no interface eth7 with receive queues; it has"),
         ({"interfaces": ["lo"]}, "lo is the loopback interface"),
         ({"interfaces": ["*"]}, "cannot be named in a udev rule"),
+        ({"interfaces": []}, "interfaces: the list is empty"),
         ({"cpus": "0-9"}, "cpus: this machine has no CPU 4-9; it has 0-3"),
         ({"cpus": "two"}, "cpus: 'two' is not a CPU list: write numbers and ranges, such as 0-3,8"),
         ({"every": 0}, "every: 0 is out of range; use 1 to 8192"),

@@ -7,7 +7,6 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import services
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.cpus import core_numbers
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from entitled import CPU, VerticalLpar
@@ -106,17 +105,6 @@ def test_a_core_keeps_its_number_while_threads_are_offline(tmp_path, online, cpu
     host.online(online)
     assert only(run(host, every=4, unit="core"))["verdict"] == "changed"
     assert cpus_of(host) == cpus
-
-
-def test_threads_far_apart_are_a_core_and_cpus_without_topology_one_of_their_own(tmp_path):
-    host = KernelHost(tmp_path)
-    for cpu in range(4):
-        host.fill("%s/cpu%d/topology/thread_siblings_list" % (CPU, cpu), "%d,%d" % (cpu % 2, cpu % 2 + 2))
-    assert core_numbers(host, [0, 1, 2, 3]) == {0: 0, 1: 1, 2: 0, 3: 1}
-    host.fill("%s/cpu1/topology/thread_siblings_list" % CPU, "what")
-    for cpu in (0, 3):
-        host.remove("%s/cpu%d/topology/thread_siblings_list" % (CPU, cpu))
-    assert core_numbers(host, [0, 1, 3]) == {0: 0, 1: 1, 3: 3}
 
 
 def test_entitlement_that_moves_is_drift_until_the_next_run(tmp_path):

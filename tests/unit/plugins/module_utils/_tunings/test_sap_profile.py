@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Parameters in SAP profiles: stored, running and next start, restarts by name, and the way back, byte for byte."""
 
+import errno
 import os
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from runs import only, runner
-from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, PROFILES, REFUSED, Clock, NoSapKernel, SapHost
+from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, PROFILES, REFUSED, Clock, SapHost
 
 BTC = "rdisp/wp_no_btc"
 run = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None, profile=None, change="CHG0042")
@@ -193,15 +194,16 @@ def test_an_instance_that_is_stopped_stays_so_whatever_its_service_answers(host)
     assert not d00(host, parameters={BTC: 12}, restart=["PRD_00"])["changed"] and host.running["00"] is None
 
 
-def gone_service(host):
-    host.remove("/tmp/.sapstream50013")
+def no_sap_kernel(argv, **_more):
+    raise HostError("cannot run %s" % argv[0], errno.ENOENT)
 
 
 @pytest.mark.parametrize(
     "change, words",
     [
-        (gone_service, "the start time of its sapstartsrv is unknown"),
+        (lambda host: host.remove("/tmp/.sapstream50013"), "the start time of its sapstartsrv is unknown"),
         (lambda host: host.refuses.add("00"), REFUSED[6:]),
+        (lambda host: setattr(host, "run", no_sap_kernel), "what PRD_00 runs with is not known"),
     ],
 )
 def test_what_an_instance_runs_with_may_be_unknown(host, change, words):
@@ -211,14 +213,6 @@ def test_what_an_instance_runs_with_may_be_unknown(host, change, words):
     assert record["verdict"] == "compliant" and record["after"]["running"] is None
     assert record["after"]["next_boot"] == {BTC: "12"}
     assert any(words in remark for remark in record["remarks"])
-
-
-def test_without_an_sap_kernel_only_the_profile_speaks(tmp_path):
-    host = NoSapKernel(tmp_path)
-    record = only(d00(host, check=True, parameters={BTC: 8}))
-    assert record["verdict"] == "compliant" and record["before"]["running"] is None
-    assert record["before"]["next_boot"] == {BTC: "8"}
-    assert any("what PRD_00 runs with is not known" in remark for remark in record["remarks"])
 
 
 @pytest.mark.parametrize("earlier", [False, True])

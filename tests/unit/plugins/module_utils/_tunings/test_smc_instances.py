@@ -15,7 +15,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_pro
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from kernel import KernelHost
 from runs import DEFAULTS, FOLDER, runner
-from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, PROFILES, Clock, SapHost
+from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, Clock, SapHost
 from smcsystem import LIBRARY, RELEASE, TCP, SmcSapHost
 
 run = runner(Smc, instances=["PRD_00"], pnet_ids=[], ueids=[], restart=[], restart_timeout=5, change="CHG0042")
@@ -316,11 +316,3 @@ def test_two_tunings_write_one_profile_and_each_takes_back_its_own(host, first, 
         request = {"instances": []} if one is run else {"sid": None, "instance": None}
         one(host, state="restored", **request)
     assert host.profiles() == before
-
-
-def test_temporary_files_of_a_killed_run_of_either_tuning_are_removed(host):
-    left = PROFILES + ".zpower-PRD_D00_app1.abc"
-    for one, given in ((run, {}), (profile, {"parameters": {"rdisp/wp_no_btc": 8}})):
-        host.fill(left, b"half")
-        one(host, **given)
-        assert not host.exists(left)

@@ -140,14 +140,6 @@ def test_which_device_is_meant(host):
     assert host.devices["smcr0"].stored == SMCR_FOUND
 
 
-@pytest.mark.parametrize("level", ["7200-01-06-1845", "7100-05-12-2320"])
-def test_an_older_aix_is_unsupported(host, level):
-    host.level = level
-    record = only(run(host, preset="enabled"))
-    assert record["verdict"] == "unsupported" and level in record["reason"] and "7200-02 or later" in record["reason"]
-    assert record["wanted"]["state"] == "present" and record["wanted"]["attributes"]
-
-
 @pytest.mark.parametrize("level", ["7200-02-00-1731", "7300-00-00-2148", ""])
 def test_newer_ones_and_those_that_do_not_tell_are_taken(host, level):
     host.level = level

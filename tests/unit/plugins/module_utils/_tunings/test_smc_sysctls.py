@@ -106,24 +106,6 @@ def test_a_value_out_of_the_kernels_limits_changes_nothing(host):
 
 
 @pytest.mark.parametrize(
-    "path, line, wins",
-    [
-        ("/etc/sysctl.conf", "net/smc/wmem = 65536", "yes"),
-        ("/etc/tmpfiles.d/z.conf", "w /proc/sys/net/smc/wmem - - - - 65536", "possible"),
-        ("/etc/rc.d/rc.local", "echo 65536 > /proc/sys/net/smc/wmem", "possible"),
-    ],
-)
-def test_others(host, path, line, wins):
-    run(host)
-    host.fill(path, line)
-    found = record(host, check=True)
-    (other,) = found["conflicts"]
-    assert [other[key] for key in ("item", "file", "line", "wins", "value")] == ["net.smc.wmem", path, 1, wins, "65536"]
-    assert found["verdict"] == ("drifted" if wins == "yes" else "compliant")
-    assert found["after"]["next_boot"]["net.smc.rmem"] == "131072"
-
-
-@pytest.mark.parametrize(
     "settings, words",
     [
         ({"wmen": 65536}, "there is no setting 'wmen'; use wmem, rmem, "),

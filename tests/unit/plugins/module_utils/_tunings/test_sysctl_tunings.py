@@ -75,18 +75,6 @@ def test_another_setting_is_named(host, kind, file, wins):
 
 
 @EVERY
-def test_a_value_that_someone_else_changed_is_left_alone_on_the_way_back(host, kind):
-    run, name = runner(kind, **request(kind)), sorted(kind.table)[0]
-    path = sysctl_path("%s.%s" % (kind.subject, name))
-    run(host)
-    other = str(kind.table[name][0] + 1)
-    host.fill(path, other)
-    first_value_is_other = other == first_value(kind, name)
-    assert only(run(host, state="restored"))["verdict"] == ("changed" if first_value_is_other else "drifted")
-    assert host.value(path) == other and not host.exists(kind.file("sysctl.d"))
-
-
-@EVERY
 def test_nothing_is_set_where_nothing_can_be(host, kind):
     run, values = runner(kind, **request(kind)), list(everything(host))
     assert only(run(host, settings={}))["reason"] == "no value is asked for"

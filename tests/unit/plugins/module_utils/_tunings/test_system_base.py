@@ -4,6 +4,7 @@
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import (
     shared_memory as base_shared_memory,
 )
@@ -312,6 +313,8 @@ def test_a_refused_remount_leaves_fstab_as_it_was_and_a_used_tmpfs_its_size(host
     assert host.bytes_of("/etc/fstab") == FSTAB.encode()
     assert {one["subject"]: one["verdict"] for one in result["tuning"]}[MAPS] == "changed"
     host.refuses = None
+    with pytest.raises(HostError, match="has no options; write 'defaults' there"):
+        base_shared_memory.SharedMemory(host).line("tmpfs /dev/shm tmpfs")
     present(host)
     monkeypatch.setattr(base_shared_memory.SharedMemory, "used", lambda _self: True)
     found = records(host, state="restored")["/dev/shm"]
