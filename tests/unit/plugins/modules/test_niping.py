@@ -56,6 +56,8 @@ def test_check_mode_predicts_and_does_nothing(call):
         stop = dict(side="server", state="stopped", session=session)
         assert call(_ansible_check_mode=True, **stop)["changed"]
         assert agent.is_running(session)
+        result = call(side="server", address="127.0.0.1", tool="pingpong", port=session["port"])
+        assert result["failed"] and "port %d is in use on this host" % session["port"] in result["msg"]
 
 
 def test_without_saps_niping_the_engine_is_never_taken_silently(call, warned, monkeypatch):
@@ -84,12 +86,6 @@ def test_without_saps_niping_the_engine_is_never_taken_silently(call, warned, mo
 def test_a_wrong_call_hears_what_would_be_right(call, arguments, words):
     result = call(**arguments)
     assert result["failed"] and words in result["msg"]
-
-
-def test_an_occupied_port_fails_with_its_number(call):
-    with server() as session:
-        result = call(side="server", address="127.0.0.1", tool="pingpong", port=session["port"])
-    assert result["failed"] and "port %d is in use on this host" % session["port"] in result["msg"]
 
 
 def test_a_server_without_smc_is_one_sentence(call, monkeypatch):

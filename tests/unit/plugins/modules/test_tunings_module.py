@@ -433,9 +433,7 @@ REMAINS = [
 
 @pytest.fixture
 def pair(tmp_path, monkeypatch, hosts, own, one):
-    """A function: two hosts of a kind with the same past go the way back, one by the tunings' own modules and the
-    other in one call. Returns the tunings that were not imported.
-    """
+    """The tunings that one call did not import, which took a host back as their own modules took another one."""
 
     def compare(kind, act, names=None):
         names = names or ALL

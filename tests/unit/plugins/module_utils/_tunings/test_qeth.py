@@ -234,17 +234,14 @@ def test_devices_are_named_by_bus_id_interface_glob_or_card(host):
         for devices in requests:
             assert only(run(host, check=True, devices=devices))["subject"] == device
     assert only(run(host, devices=["hsi*"]))["verdict"] == "not_applicable"
+    for option, value in (("buffer_count", 7), ("buffer_count", 129), ("devices", [])):
+        with pytest.raises(InputError, match=option):
+            run(host, **{option: value})
     with pytest.raises(InputError, match=r"no qeth device enc601; it has 0\.0\.0600 \(enc600\), 0\.0\.7000 "):
         run(host, devices=["enc601"])
     run(host)
     assert run(host, state="restored", devices=["enc7000"])["tuning"][0]["subject"] == "all"
     assert run(host, state="restored", devices=["enc600"])["changed"]
-
-
-@pytest.mark.parametrize(("option", "value"), [("buffer_count", 7), ("buffer_count", 129), ("devices", [])])
-def test_mistakes_are_refused(host, option, value):
-    with pytest.raises(InputError, match=option):
-        run(host, **{option: value})
 
 
 IFCFG = "/etc/sysconfig/network-scripts/ifcfg-enc600"

@@ -159,7 +159,6 @@ def test_a_full_disk_changes_nothing(tmp_path):
 @pytest.mark.parametrize(
     "number, words",
     [
-        (errno.EPERM, "run with become: true"),
         (errno.EROFS, "/sys is read-only here, as in a container"),
         (errno.ENODEV, "the interface or its receive queue vanished meanwhile"),
         (errno.EINVAL, "isolated (isolcpus, nohz_full)"),

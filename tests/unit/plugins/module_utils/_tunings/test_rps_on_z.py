@@ -21,20 +21,6 @@ run = runner(Rps, **RPS_DEFAULTS)
 polarize = runner(CpuPolarization, mode="vertical", wait_timeout=1)
 
 
-@pytest.fixture
-def machine(tmp_path):
-    """HiperSockets and OSA under names that say nothing, and cards that carry no data."""
-    host = KernelHost(tmp_path)
-    host.qeth("enc1000", "HiperSockets")
-    host.qeth("enc2000", "OSD_10GIG")
-    host.qeth("enc3000", "Virt.NIC Hiper")
-    host.qeth("enc4000", "Virt.NIC QDIO")
-    host.qeth("enc5000", "OSM_1000", packets=7)
-    host.qeth("hsi7", "unknown", packets=7)
-    host.interface("eth0", packets=0)
-    return host
-
-
 @pytest.mark.parametrize(
     "interfaces, subjects",
     [
@@ -44,8 +30,16 @@ def machine(tmp_path):
         (["hipersockets", "eth0"], ["enc1000", "enc3000", "eth0"]),
     ],
 )
-def test_qeth_interfaces_are_taken_by_card_type(machine, interfaces, subjects):
-    result = run(machine, check=True, interfaces=interfaces)
+def test_qeth_interfaces_are_taken_by_card_type(tmp_path, interfaces, subjects):
+    host = KernelHost(tmp_path)
+    # names that say nothing, and cards that carry no data
+    cards = {"enc1000": "HiperSockets", "enc2000": "OSD_10GIG", "enc3000": "Virt.NIC Hiper", "enc4000": "Virt.NIC QDIO"}
+    for name, card in cards.items():
+        host.qeth(name, card)
+    host.qeth("enc5000", "OSM_1000", packets=7)
+    host.qeth("hsi7", "unknown", packets=7)
+    host.interface("eth0", packets=0)
+    result = run(host, check=True, interfaces=interfaces)
     assert [record["subject"] for record in result["tuning"]] == subjects
 
 

@@ -11,7 +11,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import net
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import network as smc_network
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
-from runs import FOLDER, Dead, runner, verdicts
+from runs import FOLDER, Dead, records, runner, verdicts
 from smckernel import PROTOCOLS, LoadingHost, Tables
 
 TAKEN = FOLDER + "/smc.pnet_ids"
@@ -29,10 +29,6 @@ def host(tmp_path, monkeypatch):
 @pytest.fixture
 def tables(monkeypatch):
     return Tables(monkeypatch, netlink)
-
-
-def reason(result):
-    return next(record["reason"] for record in result["tuning"] if record["subject"] == "PNET IDs")
 
 
 def shared(tables, host):
@@ -117,7 +113,7 @@ def test_without_room_for_the_note_nothing_is_taken_away(host, tables, monkeypat
 
     monkeypatch.setattr(host, "replace", replace)
     result = run(host, pnet_ids=ASKED[:1])
-    assert "cannot write %s: No space left" % TAKEN in reason(result)
+    assert "cannot write %s: No space left" % TAKEN in records(result)["PNET IDs"]["reason"]
     assert sorted(tables.entries) == before
 
 

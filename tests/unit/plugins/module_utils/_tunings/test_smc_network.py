@@ -19,7 +19,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc im
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import requests as smc_requests
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc.network import Network, kernel_ready
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
-from runs import everything, runner, verdicts
+from runs import everything, records, runner, verdicts
 from smckernel import PROTOCOLS, RELEASE, LoadingHost, Tables, attribute
 
 DEP = "/lib/modules/%s/modules.dep" % RELEASE
@@ -47,10 +47,6 @@ def tables(monkeypatch):
 run = runner(Smc, instances=[], restart=[], restart_timeout=60, **ASKED)
 
 
-def record(result, subject):
-    return next(record for record in result["tuning"] if record["subject"] == subject)
-
-
 def found_files(host):
     return {path: text for path, text in everything(host).items() if not path.startswith("/proc/net/")}
 
@@ -72,9 +68,9 @@ def test_all_is_set_kept_and_taken_back(host, tables):
     assert tables.eids == ["BEFORE", "SAP.UEID-1"]
     values = {"interface enc1": "SAPNET", "device mlx5_0": "SAPNET port 2"}
     stored = {item + " at boot": value for item, value in values.items()}
-    assert record(result, "PNET IDs")["after"] == {"running": values, "stored": stored, "next_boot": values}
-    assert record(result, "UEIDs")["after"]["next_boot"] == {"SAP.UEID-1": "present"}
-    start = record(result, "kernel")["after"]["stored"]["start"]
+    assert records(result)["PNET IDs"]["after"] == {"running": values, "stored": stored, "next_boot": values}
+    assert records(result)["UEIDs"]["after"]["next_boot"] == {"SAP.UEID-1": "present"}
+    start = records(result)["kernel"]["after"]["stored"]["start"]
     before_what, program = start.split(": ", 1)
     assert before_what == "before sapinit.service saphostagent.service pacemaker.service SAP.slice"
     # in quotes if there is a blank in the path
@@ -113,7 +109,7 @@ def test_the_unit_has_one_line_per_entry(host, tables, monkeypatch):
     assert re.findall("(?m)^X-SMC=(.*)$", service) == lines
     # an edited line is told
     host.write(UNIT, host.read(UNIT).replace("interface enc1 SAPNET 0", "interface enc1 SAPNET 0 # mine"))
-    found = record(run(host, check=True), "PNET IDs")
+    found = records(run(host, check=True))["PNET IDs"]
     assert found["verdict"] == "drifted" and "edited by hand" in found["reason"]
 
 
@@ -145,20 +141,20 @@ def test_an_entry_of_someone_else_is_replaced_and_comes_back(host, tables):
     run(host, ueids=[])
     tables.entries = [("OTHERS", "enc1", "n/a", 255), ("SAPNET", "n/a", "mlx5_0", 2)]
     result = run(host, state="restored")
-    assert "changed by someone else" in record(result, "PNET IDs")["reason"]
+    assert "changed by someone else" in records(result)["PNET IDs"]["reason"]
     assert tables.entries == [("OTHERS", "enc1", "n/a", 255)]
 
 
 def test_a_refused_module_or_entry_is_explained(host, tables):
     host.modprobe = Result(1, "", "modprobe: ERROR: could not insert 'smc': Operation not permitted\n")
     result = run(host)
-    assert result["failed"] and "could not insert 'smc'" in record(result, "kernel")["reason"]
+    assert result["failed"] and "could not insert 'smc'" in records(result)["kernel"]["reason"]
     assert tables.entries == []
     host.modprobe = Result(0, "", "")
     tables.hardware = {"enc1"}
     result = run(host)
     assert result["failed"]
-    assert "cannot set the PNET ID of interface enc1 to SAPNET" in record(result, "PNET IDs")["reason"]
+    assert "cannot set the PNET ID of interface enc1 to SAPNET" in records(result)["PNET IDs"]["reason"]
     assert tables.entries == [] and tables.eids == ["SAP.UEID-1"]
     assert "interface enc1" not in host.read(UNIT)
 
@@ -168,7 +164,7 @@ def test_a_built_in_module_needs_no_file_and_a_host_without_systemd_and_ueids_no
     os.rmdir(host.path("/run/systemd/system"))
     tables.no_ueids = True
     result = run(host)
-    assert "no systemd" in " ".join(record(result, "kernel")["remarks"])
+    assert "no systemd" in " ".join(records(result)["kernel"]["remarks"])
     assert verdicts(result)["UEIDs"] == "unsupported"
     assert len(tables.entries) == 2 and not host.exists(MODULES) and not host.exists(UNIT)
 
@@ -198,8 +194,8 @@ def test_a_kernel_without_smc(host, tables, path, text, reason):
     host.fill(path, text)
     assert reason in kernel_ready(host)
     result = run(host)
-    assert set(verdicts(result).values()) == {"unsupported"} and reason in record(result, "kernel")["reason"]
-    assert all(found["wanted"] for found in result["tuning"]) and record(result, "UEIDs")["wanted"]["ueids"]
+    assert set(verdicts(result).values()) == {"unsupported"} and reason in records(result)["kernel"]["reason"]
+    assert all(found["wanted"] for found in result["tuning"]) and records(result)["UEIDs"]["wanted"]["ueids"]
     assert host.calls == [] and tables.asked == []
 
 
@@ -207,7 +203,7 @@ def test_a_block_at_the_next_boot_is_told_although_the_module_is_loaded(host, ta
     assert kernel_ready(host) == ""
     run(host)
     host.fill("/etc/modprobe.d/site.conf", "install smc /bin/false")
-    found = record(run(host, check=True), "kernel")
+    found = records(run(host, check=True))["kernel"]
     assert found["verdict"] == "drifted" and "keeps the module smc from being loaded" in found["reason"]
     host.fill(DEP, "")
     assert kernel_ready(host) == ""
@@ -217,7 +213,7 @@ def test_a_block_at_the_next_boot_is_told_although_the_module_is_loaded(host, ta
 
 
 def kernel_row(host, **changes):
-    return record(run(host, check=True, **changes), "kernel")
+    return records(run(host, check=True, **changes))["kernel"]
 
 
 def ebcdic(*names):
@@ -245,11 +241,11 @@ def ism(host, pci, pnet_id=""):
 
 def test_ids_of_the_hardware_are_left_alone(host, tables):
     osa(host, "enc1", "SAPNET", "1")
-    found = record(run(host, ueids=[]), "PNET IDs")
+    found = records(run(host, ueids=[]))["PNET IDs"]
     assert found["remarks"] == ["the hardware gives interface enc1 the PNET ID SAPNET, so nothing is set"]
     assert tables.entries == [("SAPNET", "n/a", "mlx5_0", 2)]
     osa(host, "enc1", "OTHER")
-    found = record(run(host, check=True, ueids=[]), "PNET IDs")
+    found = records(run(host, check=True, ueids=[]))["PNET IDs"]
     assert found["verdict"] == "drifted"
     assert "gives interface enc1 the PNET ID OTHER, which no table overrides" in found["reason"]
     osa(host, "enc1", "SAPNET")
@@ -259,7 +255,7 @@ def test_ids_of_the_hardware_are_left_alone(host, tables):
     binary(host, "/sys/class/infiniband/mlx5_0/device/util_string", ebcdic("ONE", "SAPNET"))
     run(host, state="restored")
     entries = [*ASKED["pnet_ids"], {"name": "SAPNET", "interface": "vlan7"}]
-    found = record(run(host, pnet_ids=entries, ueids=[], check=True), "PNET IDs")
+    found = records(run(host, pnet_ids=entries, ueids=[], check=True))["PNET IDs"]
     assert found["verdict"] == "compliant" and found["wanted"]["interface enc1"] == "SAPNET"
     for name in ("interface enc1", "interface vlan7", "device mlx5_0"):
         assert "the hardware gives %s the PNET ID SAPNET" % name in found["reason"]

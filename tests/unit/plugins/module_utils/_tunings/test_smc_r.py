@@ -149,6 +149,14 @@ def test_newer_ones_and_those_that_do_not_tell_are_taken(host, level):
     assert asked == ([["oslevel", "-s"]] if level else [["oslevel", "-s"], ["oslevel", "-r"]])
 
 
+@pytest.mark.parametrize("level", ["7200-01-06-1845", "7100-05-12-2320"])
+def test_an_older_aix_is_unsupported(host, level):
+    host.level = level
+    record = only(run(host, preset="enabled"))
+    assert record["verdict"] == "unsupported" and level in record["reason"] and "7200-02 or later" in record["reason"]
+    assert record["wanted"]["state"] == "present" and record["wanted"]["attributes"]
+
+
 def test_a_device_that_is_missing_or_not_available_is_unsupported(host):
     host.devices["smcr0"].state = "Defined"
     record = only(run(host, preset="enabled"))

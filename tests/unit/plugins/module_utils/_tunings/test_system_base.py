@@ -13,6 +13,7 @@ from ansible_collections.zpower.sap_tuning.plugins.modules import system_base
 from basekernel import FSTAB, GIB, HUGE, RELEASES, BaseHost, path_of
 from modules import caller
 from runs import everything, runner
+from runs import records as by_subject
 
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf"
 JOURNAL = "/var/lib/zpower_sap_tuning/system_base.json"
@@ -30,7 +31,7 @@ def host(tmp_path):
 
 def records(host, check=False, **changes):
     """{subject: record} of one call."""
-    return {record["subject"]: record for record in run(host, check, **changes)["tuning"]}
+    return by_subject(run(host, check, **changes))
 
 
 def present(host, check=False, **changes):
@@ -41,7 +42,7 @@ def test_observing_names_differences_and_changes_nothing(host):
     before = everything(host)
     result = run(host)
     assert not result["changed"] and not result["failed"] and everything(host) == before and host.log == []
-    found = {record["subject"]: record for record in result["tuning"]}
+    found = by_subject(result)
     assert list(found) == DEFAULT
     assert {name: record["verdict"] for name, record in found.items() if record["verdict"] != "not_applicable"} == {
         MAPS: "observed",
@@ -85,7 +86,7 @@ def test_values_are_set_kept_and_taken_back(host):
     assert predicted["changed"] and everything(host) == before
     result = run(host, state="present")
     assert not result["failed"] and result["diff"] == predicted["diff"]
-    found = {record["subject"]: record for record in result["tuning"]}
+    found = by_subject(result)
     assert {name: record["verdict"] for name, record in found.items()} == {
         MAPS: "changed",
         "kernel.shm": "changed",
@@ -366,10 +367,6 @@ def test_a_damaged_name_in_a_journal_does_not_stop_the_way_back(host):
 def module(host, monkeypatch, capsys):
     monkeypatch.setattr(entry_point, "Host", lambda: host)
     return caller(system_base.main, monkeypatch, capsys)
-
-
-def by_subject(result):
-    return {record["subject"]: record for record in result["tuning"]}
 
 
 @pytest.mark.parametrize("then", ["observe", "present"])
