@@ -146,7 +146,9 @@ LIVES = {
         (nothing, True, {"confirm_within": "0"}),
         (nothing, True, {"state": "confirmed"}),
         (nothing, False, {"state": "confirmed"}),
+        (nothing, True, {}),
         (nothing, False, {"state": "confirmed"}),
+        (nothing, False, {"state": "restored"}),
     ],
     "a probation that is taken back": [
         (nothing, True, {"confirm_within": "0"}),

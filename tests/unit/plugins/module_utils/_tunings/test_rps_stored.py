@@ -141,7 +141,6 @@ def test_other_udev_rules(host, path, line, wins):
         ("OriginalName=eth* hsi*", "0-2", "no", "7"),
         ("OriginalName=hsi0", "disable", "no", "0"),
         ("OriginalName=hsi0", "0x3", "no", None),
-        ("OriginalName=eth0", "1", "possible", "2"),
         ("OriginalName=hsi0\nMACAddress=02:00:00:00:00:09", "1", "possible", "2"),
     ],
 )
