@@ -5,11 +5,10 @@
 It is not SAP's kernel: only what the tuning asks of it is there, in the documented formats.
 """
 
-import errno
 import os
 import time
 
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, Result
 
 PROFILES = "/sapmnt/PRD/profile/"
 D00 = PROFILES + "PRD_D00_app1"
@@ -163,10 +162,3 @@ class SapHost(Host):
     @staticmethod
     def _answer(function, code, *lines):
         return Result(code, "\n".join(["", "20.11.2026 10:00:00", function] + list(lines)) + "\n", "")
-
-
-class NoSapKernel(SapHost):
-    """The same without a program to ask."""
-
-    def run(self, argv, timeout=30, user=None, env=None):
-        raise HostError("cannot run %s" % argv[0], errno.ENOENT)

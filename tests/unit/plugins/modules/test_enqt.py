@@ -7,7 +7,7 @@ import json
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.modules import enqt
-from enqueueing import ENQ_ADMIN, ENQT, agent_of, standin
+from enqueueing import ENQ_ADMIN, ENQT, standin
 from measuring import QUICK
 from modules import caller
 
@@ -33,6 +33,10 @@ def test_no_enqueue_server_is_one_sentence(call, options):
 @pytest.mark.gate
 @pytest.mark.parametrize("kind, tool, program", [("ENSA1", "enqt", ENQT), ("ENSA2", "enq_admin", ENQ_ADMIN)])
 def test_it_finds_out_which_server_is_there_and_says_so(call, tmp_path, monkeypatch, kind, tool, program):
+    control = tmp_path / "sapcontrol"
+    control.write_text("#!/bin/sh\necho 'FAIL: NIECONN_REFUSED (Connection refused)'\n")
+    control.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     with standin(tmp_path, kind, monkeypatch) as server:
         started = call(side="server", address="127.0.0.1", lifetime=60, profile=server.profile)
         session = started["session"]
@@ -40,9 +44,10 @@ def test_it_finds_out_which_server_is_there_and_says_so(call, tmp_path, monkeypa
             assert (session["tool"], started["enqueue"]["kind"]) == (tool, kind)
             assert started["enqueue"]["how"] == "profile " + server.profile
             assert started["changed"] and processes.is_same(session["pid"], session["start_time"])
-            options = dict(ROUND, session=session, profile=server.profile, path=program, load="create_locks")
-            measured = call(**options)
-            assert measured["changed"] is False and measured["enqueue"]["tool"] == tool
+            for load in ("verify_entries", "create_locks"):
+                measured = call(session=session, profile=server.profile, path=program, load=load, **ROUND)
+                assert measured["changed"] is False and measured["enqueue"]["tool"] == tool
+                assert "NIECONN_REFUSED" in measured["enqueue"]["statistics"]
         finally:
             stopped = call(side="server", state="stopped", session=session)
         assert stopped["changed"] and not processes.is_same(session["pid"], session["start_time"])
@@ -54,25 +59,14 @@ def test_it_finds_out_which_server_is_there_and_says_so(call, tmp_path, monkeypa
         assert server.count() == 0
 
 
-@pytest.mark.gate
-def test_counters_of_the_server_that_cannot_be_had_are_said(call, tmp_path, monkeypatch):
-    program = tmp_path / "sapcontrol"
-    program.write_text("#!/bin/sh\necho 'FAIL: NIECONN_REFUSED (Connection refused)'\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    with standin(tmp_path, "ENSA1", monkeypatch) as server, agent_of("enqt") as session:
-        measured = call(session=session, profile=server.profile, path=ENQT, load="create_locks", **ROUND)
-    assert "NIECONN_REFUSED" in measured["enqueue"]["statistics"]
-    assert measured["records"][0]["runs"][0]["ok"]
-
-
 def test_check_mode_predicts_and_does_nothing(call, tmp_path, monkeypatch):
     with standin(tmp_path, "ENSA2", monkeypatch) as server:
         predicted = call(side="server", address="127.0.0.1", profile=server.profile, _ansible_check_mode=True)
         assert predicted["changed"] and predicted["session"]["tool"] == "enq_admin"
         assert predicted["session"]["token"] == "" and predicted["session"]["pid"] is None
-        session = dict(SESSION, tool="enq_admin")
-        nothing = call(session=session, profile=server.profile, path=ENQ_ADMIN, _ansible_check_mode=True, **ROUND)
+        given = dict(ROUND, session=dict(SESSION, tool="enq_admin"), profile=server.profile, path=ENQ_ADMIN)
+        assert "processes is 3 and users 2" in call(processes=3, **given)["msg"]
+        nothing = call(_ansible_check_mode=True, **given)
         assert nothing["records"] == [] and nothing["enqueue"]["kind"] == "ENSA2"
         assert server.ask("statistics")["values"]["enqueue_requests"] == 0
 
@@ -85,7 +79,6 @@ def test_check_mode_predicts_and_does_nothing(call, tmp_path, monkeypatch):
         ({"locks_per_user": 10000000}, "locks_per_user is 10000000"),
         ({"tool": "enq_admin"}, "tool is enq_admin, but the server of the session serves enqt"),
         ({"session": dict(SESSION, tool="niping")}, "the session is that of niping, which measures no locks"),
-        ({"session": dict(SESSION, tool="locktable")}, "the session is that of locktable, which measures no locks"),
         ({"tool": "locktable"}, "value of tool must be one of: auto, enqt, enq_admin"),
         ({"load": "stall"}, "value of load must be one of"),
         ({"session": SESSION, "profile": "/nowhere"}, "profile /nowhere does not exist"),
@@ -107,19 +100,3 @@ def test_a_program_that_is_not_there(call, tmp_path, monkeypatch):
         assert "/nowhere/enqt is no executable file" in result["msg"]
         result = call(session=dict(SESSION, tool="enq_admin"), profile=server.profile, **ROUND)
         assert "whose tool is enqt" in result["msg"]
-
-
-def test_more_processes_than_users(call, tmp_path, monkeypatch):
-    with standin(tmp_path, "ENSA2", monkeypatch) as server:
-        session = dict(SESSION, tool="enq_admin")
-        result = call(session=session, profile=server.profile, path=ENQ_ADMIN, processes=3, **ROUND)
-    assert result["failed"] and "processes is 3 and users 2" in result["msg"]
-
-
-def test_an_agent_that_is_gone(call, tmp_path, monkeypatch):
-    """A record of failed runs, as with every tool."""
-    with standin(tmp_path, "ENSA1", monkeypatch) as server:
-        with agent_of("enqt") as session:
-            pass
-        (record,) = call(session=session, profile=server.profile, path=ENQT, load="create_locks", **ROUND)["records"]
-    assert "connection refused" in record["runs"][0]["error"]

@@ -35,21 +35,15 @@ class Said:
         return self.answer
 
 
-# parsers
-
-
 @given(st.dictionaries(NAMES, st.tuples(CELLS, CELLS, SETTABLE), min_size=1, max_size=12))
 def test_names_and_last_columns_of_any_listing_are_found(table):
     rows = [(name, value, description, settable) for name, (value, description, settable) in table.items()]
     assert devices.parse_listing(aligned(rows)) == [
         devices.Attribute(name, settable != "False") for name, (_value, _description, settable) in table.items()
     ]
-
-
-@given(NAMES, CELLS)
-def test_a_listing_without_last_column_says_nothing_of_it(name, value):
-    out = aligned([(name, value, "Device CLEARS its Queue on error")])
-    assert devices.parse_listing(out) == [devices.Attribute(name, None)]
+    # without the last column nothing is said of it
+    out = aligned([(name, value, "Device CLEARS its Queue on error") for name, value, _description, _settable in rows])
+    assert devices.parse_listing(out) == [devices.Attribute(name, None) for name in table]
 
 
 @given(st.dictionaries(NAMES, st.tuples(st.sampled_from(["Available", "Defined", "Stopped"]), CELLS), min_size=1))
@@ -58,13 +52,9 @@ def test_devices_of_any_listing_are_found(table):
     found = devices.parse_devices(aligned(rows))
     assert [(one.name, one.state) for one in found] == [row[:2] for row in rows]
     assert [one.text for one in found] == [row[2] for row in rows]
-
-
-@pytest.mark.parametrize("out", ["", "smcr01 Available  SMC-R\n"])
-def test_an_absent_device_is_an_empty_answer(out):
     # one that only begins so is another one
-    assert devices.parse_devices("") == []
-    assert devices.Devices(Said(out=out)).device("smcr0") is None
+    for out in ("", "smcr01 Available  SMC-R\n"):
+        assert devices.Devices(Said(out=out)).device("smcr0") is None
 
 
 @pytest.mark.parametrize(
@@ -72,20 +62,14 @@ def test_an_absent_device_is_an_empty_answer(out):
     [
         ("1...256 (+1)\n", "256", True),
         ("1...256 (+1)\n", "257", False),
-        ("1...256 (+1)\n", "0", False),
         ("1...256 (+1)\n", "64k", False),
-        ("1...256 (+1)\n", "", False),
         ("-5...5\n", "-3", True),
         ("0...1 (+1)\n64...128 (+64)\n", "128", True),
         ("yes\nno\n", "no", True),
-        ("yes\nno\n", "1", False),
-        ("any\n1...65535 (+1)\n", "any", True),
         ("any\n1...65535 (+1)\n", "70000", False),
         # not understood, or one example: chdev has to say
         ("any\n", "any", True),
-        ("any\n", "10.1.1.1", None),
         ("0x1...0xff\n", "0x10", None),
-        ("a list of ports\nany\n", "3200", None),
         ("", "1", None),
     ],
 )
@@ -104,18 +88,13 @@ def test_a_range_has_its_steps_and_nothing_else(low, count, step, value):
     [
         ("512 enabled=0", "enabled="),
         ("a\tb=", "b="),
-        ("x  y=1 z=2", "y="),
         ("; rm -rf /", None),
         ("a=b", None),
-        ("IBM,FW830.00 (SV830_048)", None),
         ("", None),
     ],
 )
 def test_what_chdev_would_take_for_a_second_pair(value, further):
     assert devices.second_pair(value) == further
-
-
-# commands
 
 
 def test_an_attribute_whose_name_ends_another_one_is_not_mixed_up(host):
@@ -142,10 +121,7 @@ def test_an_unknown_attribute_is_named_with_all_that_lsattr_said(host):
     with pytest.raises(devices.UnknownAttributeError) as error:
         devices.Devices(host).stored("smcr0", "con_per_lg")
     assert error.value.attribute == "con_per_lg"
-    assert str(error.value) == (
-        'lsattr fails for con_per_lg of smcr0: lsattr: 0514-528 The "con_per_lg" attribute does not exist in the '
-        "predefined device configuration database."
-    )
+    assert str(error.value).startswith('lsattr fails for con_per_lg of smcr0: lsattr: 0514-528 The "con_per_lg" attr')
     # the exit code or the number of the message is enough
     for said in (Said(255, err="lsattr: no such attribute\n"), Said(1, err='lsattr: 0514-528 The "x" attribute\n')):
         with pytest.raises(devices.UnknownAttributeError):
@@ -153,26 +129,32 @@ def test_an_unknown_attribute_is_named_with_all_that_lsattr_said(host):
 
 
 @pytest.mark.parametrize(
-    "err, out, words",
+    "call",
     [
-        ("lsattr: 0514-546 Invalid parameter - x.\n", "", "lsattr: 0514-546 Invalid parameter - x."),
-        ("", "lsattr: 0514-546 Invalid parameter - x.\n", "lsattr: 0514-546 Invalid parameter - x."),
-        ("", "", "exit code 1 without a message"),
+        lambda one: one.devices(),
+        lambda one: one.attributes("smcr0"),
+        lambda one: one.stored("smcr0", "x"),
+        lambda one: one.change("smcr0", {"x": "1"}),
     ],
 )
-def test_another_error_of_lsattr_is_no_unknown_attribute(err, out, words):
-    with pytest.raises(HostError) as error:
-        devices.Devices(Said(1, out, err)).stored("smcr0", "x")
-    assert not isinstance(error.value, devices.UnknownAttributeError)
-    assert str(error.value).endswith(words)
-
-
 @pytest.mark.parametrize(
-    "call", [lambda host: devices.Devices(host).devices(), lambda host: devices.Devices(host).attributes("x")]
+    "said, words",
+    [
+        (Said(1, err="Method error (/x/chgx):\n   0514-018\n\tNot valid:\n  a=b\n"), "chgx): 0514-018 Not valid: a=b"),
+        (Said(1, out="two\n", err="ls: 0514-001\n\tone\n"), ": ls: 0514-001 one two"),
+        (Said(1, out="lsattr: 0514-546 Invalid parameter - x.\n"), "lsattr: 0514-546 Invalid parameter - x."),
+        (Said(1), "exit code 1 without a message"),
+    ],
 )
-def test_errors_of_listings_are_shown_whole(call):
-    with pytest.raises(HostError, match=r"ls(dev|attr) -\w+( x)?: ls: 0514-001 one two$"):
-        call(Said(255, "two\n", "ls: 0514-001\n\tone\n"))
+def test_every_error_is_shown_whole(call, said, words):
+    with pytest.raises(HostError) as error:
+        call(devices.Devices(said))
+    assert type(error.value) is HostError and str(error.value).endswith(words)
+
+
+def test_a_busy_device_is_told_from_other_errors():
+    with pytest.raises(devices.DeviceBusyError, match="smcr0: Method error .*: 0514-062 Cannot perform .* is busy"):
+        devices.Devices(Said(1, err=BUSY)).change("smcr0", {"enabled": "1"})
 
 
 def test_legal_values_are_none_where_lsattr_does_not_answer(host):
@@ -197,30 +179,6 @@ def test_one_chdev_for_all_attributes_and_one_argument_for_each_value(host):
     assert len(host.calls) == 3
 
 
-def test_a_busy_device_is_told_from_other_errors_and_shown_whole():
-    with pytest.raises(devices.DeviceBusyError) as error:
-        devices.Devices(Said(1, err=BUSY)).change("smcr0", {"enabled": "1"})
-    assert str(error.value) == (
-        "chdev did not change smcr0: Method error (/usr/lib/methods/chgsmcr): 0514-062 Cannot perform the requested "
-        "function because the specified device is busy."
-    )
-
-
-@pytest.mark.parametrize(
-    "rc, err, words",
-    [
-        (1, "Method error (/x/chgx):\n     0514-018\n\tNot valid:\n   a=b\n", "chgx): 0514-018 Not valid: a=b"),
-        (255, "chdev: 0514-546 Invalid parameter - x.\n", ": chdev: 0514-546 Invalid parameter - x."),
-        (255, "", "exit code 255 without a message"),
-    ],
-)
-def test_other_errors_of_chdev_are_shown_whole(rc, err, words):
-    with pytest.raises(HostError) as error:
-        devices.Devices(Said(rc, err=err)).change("smcr0", {"a": "b"})
-    assert not isinstance(error.value, devices.DeviceBusyError)
-    assert str(error.value).endswith(words)
-
-
 def test_every_command_has_a_time_limit_and_a_timeout_is_an_error(host):
     aix = devices.Devices(host)
     aix.devices()
@@ -237,9 +195,6 @@ def test_every_command_has_a_time_limit_and_a_timeout_is_an_error(host):
         aix.change("smcr0", {"enabled": "1"})
 
 
-# the level of AIX
-
-
 @pytest.mark.parametrize(
     "out, level",
     [
@@ -253,23 +208,19 @@ def test_levels(out, level):
     assert system.parse_level(out) == level
 
 
-def test_oslevel_that_says_nothing_is_asked_in_another_way(host):
-    host.answers["oslevel", "-s"] = Result(0, "", "")
-    host.level = "7200-05"
-    assert system.level(host).technology == 5
-    assert host.calls == [["oslevel", "-s"], ["oslevel", "-r"]]
+FAILED = Result(1, "7200-02\n", "oslevel: failed\n")
+LATE = HostError("oslevel did not answer within 180 s", errno.ETIMEDOUT)
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [Result(1, "7200-02\n", "oslevel: failed\n"), HostError("oslevel did not answer within 180 s", errno.ETIMEDOUT)],
+    "answers, technology",
+    [([Result(0, "", ""), Result(0, "7200-05\n", "")], 5), ([FAILED, FAILED], None), ([LATE, LATE], None)],
 )
-def test_a_level_that_nobody_tells_is_not_known(host, answer):
-    host.answers["oslevel", "-s"] = host.answers["oslevel", "-r"] = answer
-    assert system.level(host) is None
-
-
-# who else changes a device
+def test_oslevel_that_says_nothing_is_asked_in_another_way(host, answers, technology):
+    host.answers["oslevel", "-s"], host.answers["oslevel", "-r"] = answers
+    found = system.level(host)
+    assert (found and found.technology) == technology
+    assert host.calls == [["oslevel", "-s"], ["oslevel", "-r"]]
 
 
 @pytest.mark.parametrize(
@@ -282,10 +233,9 @@ def test_a_level_that_nobody_tells_is_not_known(host, answer):
             "tune:2:once:chdev -l en0 -a mtu=9000; chdev -l sys0 -a maxuproc=9",
             [("en0", {"mtu": "9000"}), ("sys0", {"maxuproc": "9"})],
         ),
-        ('su root -c "chdev -l smcr0 -a enabled=0"', [("smcr0", {"enabled": "0"})]),
         ("chdev -l smcr0 -a ip_addr_list=", [("smcr0", {"ip_addr_list": ""})]),
+        ('su root -c "chdev -l smcr0 -a enabled=0"', [("smcr0", {"enabled": "0"})]),
         ("lsattr -El smcr0 -a enabled", []),
-        ("chdev -l", []),
     ],
 )
 def test_chdev_in_scripts(text, found):

@@ -41,6 +41,12 @@ def test_siblings_are_set_kept_and_taken_back(guest):
     assert found["remarks"] == ["the scheduler takes CPUs 0-3 for cores of one socket"]
     assert "\ns390.topology = 1\n" in guest.read(SYSCTL)
     assert not run(guest)["changed"]
+    # a file of others that wins is drift
+    guest.fill("/etc/sysctl.d/99-site.conf", "s390.topology=0")
+    found = record(guest, check=True)
+    assert [(other["wins"], other["value"]) for other in found["conflicts"]] == [("yes", "0")]
+    assert found["verdict"] == "drifted"
+    guest.remove("/etc/sysctl.d/99-site.conf")
     # off is stored too
     found = record(guest, sw_siblings=False)
     assert found["after"]["stored"] == {"sysctl.d": "0"}
@@ -109,12 +115,20 @@ def test_other_machines_are_not_applicable(tmp_path, sysinfo, words):
     assert found["verdict"] == "not_applicable" and words in found["reason"] and host.log == []
 
 
-def test_a_kernel_without_it_is_unsupported_and_names_the_first_that_have_it(guest):
+def test_a_kernel_without_it_is_unsupported_and_names_the_first_that_have_it_and_the_way_out(guest, tmp_path):
+    guest.errors[TOPOLOGY] = errno.EROFS
+    result = run(guest)
+    assert result["failed"] and "read-only" in result["msg"] and not guest.exists(SYSCTL)
     guest.remove(TOPOLOGY)
     found = record(guest)
     assert found["verdict"] == "unsupported"
     assert found["wanted"]["state"] == "present" and found["before"]["running"] is None
     assert "6.1.0-s390x" in found["reason"] and "4.4.92 of SLES 12 SP3" in found["reason"]
+    host = ZHost(tmp_path / "lpar")
+    host.fill("/proc/cmdline", "topology=off")
+    host.remove(TOPOLOGY)
+    found = record(host)
+    assert found["verdict"] == "unsupported" and "remove it from the kernel command line" in found["reason"]
 
 
 @pytest.mark.parametrize("parameters, boots", [("topology=on", "1"), ("quiet topology=on topology=off ro", "0")])
@@ -133,37 +147,6 @@ def test_the_command_line_is_the_next_boot_until_something_is_stored(guest, para
     assert record(guest, check=True, sw_siblings=wanted)["verdict"] == "compliant"
 
 
-def test_the_command_line_is_a_conflict_of_every_look_and_once(guest):
-    guest.fill("/proc/cmdline", "topology=off")
-    tuning = CpuTopology(guest, {"state": "present", "sw_siblings": True})
-    for subject in tuning.select() + tuning.select():
-        for _time in range(2):
-            tuning.want(subject)
-            assert [other["what"] for other in subject.conflicts] == ["kernel command line"]
-    assert [other["what"] for other in tuning.observe("s390.topology").conflicts] == ["kernel command line"]
-
-
-def test_a_file_of_others_that_wins_is_drift(guest):
-    run(guest)
-    guest.fill("/etc/sysctl.d/99-site.conf", "s390.topology=0")
-    guest.fill("/etc/rc.d/rc.local", "echo 0 > /proc/sys/s390/topology")
-    found = record(guest, check=True)
-    assert [(other["file"], other["line"], other["wins"], other["value"]) for other in found["conflicts"]] == [
-        ("/etc/sysctl.d/99-site.conf", 1, "yes", "0"),
-        ("/etc/rc.d/rc.local", 1, "possible", "0"),
-    ]
-    assert found["verdict"] == "drifted"
-
-
-@pytest.mark.parametrize(
-    "number, words", [(errno.EROFS, "read-only"), (errno.EPERM, "become"), (errno.EINVAL, "value")]
-)
-def test_refusals_are_one_sentence_and_change_nothing(guest, number, words):
-    guest.errors[TOPOLOGY] = number
-    result = run(guest)
-    assert result["failed"] and words in result["msg"] and not guest.exists(SYSCTL)
-
-
 def test_a_guest_that_moved_to_an_lpar_still_gives_up_its_file(guest):
     run(guest)
     guest.fill("/proc/sysinfo", LPAR + FACILITY)
@@ -171,9 +154,6 @@ def test_a_guest_that_moved_to_an_lpar_still_gives_up_its_file(guest):
     assert record(guest, state="restored")["verdict"] == "changed"
     # its first value, 0, would hide the topology of the LPAR
     assert not guest.exists(SYSCTL) and guest.value(TOPOLOGY) == "1"
-
-
-# an LPAR that hides its topology
 
 
 HIDDEN = {
@@ -203,11 +183,3 @@ def test_an_lpar_that_hides_its_topology_is_drifted_and_shows_it_again(tmp_path,
     assert found["verdict"] == "compliant" and bool(found["conflicts"]) is (how != "by hand")
     record(host, state="restored")
     assert everything(host) == before
-
-
-def test_an_old_kernel_with_topology_off_names_the_way_out(tmp_path):
-    host = ZHost(tmp_path)
-    host.fill(*HIDDEN["command line"])
-    host.remove(TOPOLOGY)
-    found = record(host)
-    assert found["verdict"] == "unsupported" and "remove it from the kernel command line" in found["reason"]

@@ -32,17 +32,14 @@ def write(host, path, data):
         stream.write(data if isinstance(data, bytes) else data.encode())
 
 
-def running(host, device=OSA):
-    return host.value("/sys/devices/qeth/%s/buffer_count" % device)
+def running(host):
+    return host.value("/sys/devices/qeth/%s/buffer_count" % OSA)
 
 
 def never_live(host):
     """Nothing wrote to the kernel, and no command touched the running device."""
     devices = host.glob("/sys/devices/qeth", "*")
     return host.log == [] and all(host.value(device + "/state") == "UP (LAN ONLINE)" for device in devices)
-
-
-# the life
 
 
 def test_it_is_predicted_stored_found_and_taken_back(host):
@@ -53,14 +50,9 @@ def test_it_is_predicted_stored_found_and_taken_back(host):
     assert found["verdict"] == "drifted" and "needs re-activation" in found["reason"]
     assert found["after"]["stored"] == {"buffer_count": "128"} == found["after"]["next_boot"]
     # the rest is only observed
-    assert found["before"]["running"] == {
-        "buffer_count": "64",
-        "card": "OSD_10GIG",
-        "inbuf_size": "64k",
-        "interface": "enc600",
-        "mtu": "1500",
-        "queues": "1 receive, 2 transmit",
-    }
+    observed = {"card": "OSD_10GIG", "inbuf_size": "64k", "interface": "enc600", "mtu": "1500"}
+    observed["queues"] = "1 receive, 2 transmit"
+    assert found["before"]["running"] == dict(observed, buffer_count="64")
     result = run(host)
     assert result["changed"] and not result["failed"]
     assert only(result)["after"] == found["after"] and only(result)["verdict"] == "pending_restart"
@@ -82,6 +74,12 @@ def test_after_the_re_activation_it_is_compliant_and_the_way_back_waits_for_anot
     run(host)
     host.boot(OSA)
     assert running(host) == "128" and only(run(host))["verdict"] == "compliant"
+    # a checkpoint returns to the tuned state
+    tuned = host.data(FILE)
+    run(host, buffer_count=64, checkpoint="trial")
+    assert b'buffer_count}="64"' in host.data(FILE)
+    run(host, state="restored", checkpoint="trial")
+    assert host.data(FILE) == tuned
     host.log.clear()
     found = only(run(host, state="restored"))
     assert (found["verdict"], host.data(FILE)) == ("pending_restart", before)
@@ -163,20 +161,6 @@ def test_a_run_killed_behind_chzdev_is_taken_back(host):
     assert run(host, state="restored")["changed"] and host.read(FILE) == rules_text(OSA)
 
 
-def test_a_checkpoint_returns_to_the_tuned_state(host):
-    run(host)
-    tuned = host.data(FILE)
-    run(host, buffer_count=64, checkpoint="trial")
-    assert b'buffer_count}="64"' in host.data(FILE)
-    run(host, state="restored", checkpoint="trial")
-    assert host.data(FILE) == tuned
-    run(host, state="restored")
-    assert host.read(FILE) == rules_text(OSA)
-
-
-# failures
-
-
 @pytest.mark.parametrize("first", [rules_text(OSA), rules_text(OSA, buffer_count="16")])
 @pytest.mark.parametrize(
     "lies, words",
@@ -194,15 +178,12 @@ def test_what_chzdev_does_wrong_is_reported_and_put_back(host, first, lies, word
     assert words in result["msg"] and host.read(FILE) == first
 
 
-def test_a_file_that_chzdev_has_not_written_is_left_alone(host):
+def test_a_device_that_chzdev_does_not_keep_is_left_alone(host):
     theirs = 'ACTION=="add", SUBSYSTEM=="ccwgroup", KERNEL=="%s", ATTR{buffer_count}="16"\n' % OSA
     write(host, FILE, theirs)
     found = only(run(host))
     assert found["verdict"] == "drifted" and "was not written by chzdev" in found["reason"]
     assert host.read(FILE) == theirs and host.calls == []
-
-
-def test_a_device_that_chzdev_does_not_keep_is_left_alone(host):
     # chzdev -p would make a file that takes the device offline at boot, and -e one without its other settings
     host.remove(FILE)
     before = everything(host)
@@ -212,13 +193,6 @@ def test_a_device_that_chzdev_does_not_keep_is_left_alone(host):
         told = "there is no %s, so chzdev does not keep this device: set buffer_count to 128 where it is configured"
         assert only(result)["reason"] == told % FILE
     assert host.calls == [] and everything(host) == before
-
-
-def test_a_device_that_is_to_be_offline_after_a_boot_stays_so(host):
-    write(host, FILE, rules_text(OSA, online="0", layer2="0"))
-    found = only(run(host))
-    assert found["after"]["stored"] == {"buffer_count": "128"}
-    assert host.read(FILE) == rules_text(OSA, online="0", layer2="0", buffer_count="128")
 
 
 def test_a_temporary_file_of_a_killed_run_is_removed_and_a_damaged_journal_reaches_no_file(host):
@@ -232,9 +206,6 @@ def test_a_temporary_file_of_a_killed_run_is_removed_and_a_damaged_journal_reach
     assert not tuning.legible("/etc/udev/rules.d/41-qeth-../../passwd.rules", "x")
     assert not tuning.legible(FILE + "\n", "x") and not tuning.legible(FILE, "\u20ac")
     assert tuning.observe("../../passwd").knobs == []
-
-
-# hosts and requests
 
 
 def test_a_host_without_a_device_or_without_chzdev_says_so(tmp_path):
@@ -263,20 +234,14 @@ def test_devices_are_named_by_bus_id_interface_glob_or_card(host):
         for devices in requests:
             assert only(run(host, check=True, devices=devices))["subject"] == device
     assert only(run(host, devices=["hsi*"]))["verdict"] == "not_applicable"
+    for option, value in (("buffer_count", 7), ("buffer_count", 129), ("devices", [])):
+        with pytest.raises(InputError, match=option):
+            run(host, **{option: value})
     with pytest.raises(InputError, match=r"no qeth device enc601; it has 0\.0\.0600 \(enc600\), 0\.0\.7000 "):
         run(host, devices=["enc601"])
     run(host)
     assert run(host, state="restored", devices=["enc7000"])["tuning"][0]["subject"] == "all"
     assert run(host, state="restored", devices=["enc600"])["changed"]
-
-
-@pytest.mark.parametrize(("option", "value"), [("buffer_count", 7), ("buffer_count", 129), ("devices", [])])
-def test_mistakes_are_refused(host, option, value):
-    with pytest.raises(InputError, match=option):
-        run(host, **{option: value})
-
-
-# who else
 
 
 IFCFG = "/etc/sysconfig/network-scripts/ifcfg-enc600"
@@ -332,6 +297,11 @@ def test_a_rule_of_someone_else_with_the_number_is_enough(host):
     assert found["after"]["next_boot"] == {"buffer_count": "128"}
     # the text differs from the number, so chzdev's file says it too
     assert host.read(FILE) == rules_text(OSA, buffer_count="128")
+    run(host, state="restored")
+    # a device that is to be offline after a boot stays so
+    write(host, FILE, rules_text(OSA, online="0", layer2="0"))
+    assert only(run(host))["after"]["stored"] == {"buffer_count": "128"}
+    assert host.read(FILE) == rules_text(OSA, online="0", layer2="0", buffer_count="128")
     run(host, state="restored")
     host.remove(FILE)
     write(host, path, 'ACTION=="add", SUBSYSTEM=="ccwgroup", KERNEL=="%s", ATTR{buffer_count}="128"\n' % OSA)

@@ -6,13 +6,12 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import entitlement, hardware, services
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.cpus import core_numbers
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import services
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from entitled import CPU, VerticalLpar
 from kernel import RPS_DEFAULTS, KernelHost
-from runs import only, runner, verdicts
+from runs import only, runner
 
 QUEUE_OF = "/sys/class/net/%s/queues/rx-0/rps_cpus"
 QUEUE = QUEUE_OF % "hsi0"
@@ -20,23 +19,6 @@ ENTRIES = "/proc/sys/net/core/rps_sock_flow_entries"
 
 run = runner(Rps, **RPS_DEFAULTS)
 polarize = runner(CpuPolarization, mode="vertical", wait_timeout=1)
-
-
-# interfaces
-
-
-@pytest.fixture
-def machine(tmp_path):
-    """HiperSockets and OSA under names that say nothing, and cards that carry no data."""
-    host = KernelHost(tmp_path)
-    host.qeth("enc1000", "HiperSockets")
-    host.qeth("enc2000", "OSD_10GIG")
-    host.qeth("enc3000", "Virt.NIC Hiper")
-    host.qeth("enc4000", "Virt.NIC QDIO")
-    host.qeth("enc5000", "OSM_1000", packets=7)
-    host.qeth("hsi7", "unknown", packets=7)
-    host.interface("eth0", packets=0)
-    return host
 
 
 @pytest.mark.parametrize(
@@ -48,15 +30,17 @@ def machine(tmp_path):
         (["hipersockets", "eth0"], ["enc1000", "enc3000", "eth0"]),
     ],
 )
-def test_qeth_interfaces_are_taken_by_card_type(machine, interfaces, subjects):
-    result = run(machine, check=True, interfaces=interfaces)
+def test_qeth_interfaces_are_taken_by_card_type(tmp_path, interfaces, subjects):
+    host = KernelHost(tmp_path)
+    # names that say nothing, and cards that carry no data
+    cards = {"enc1000": "HiperSockets", "enc2000": "OSD_10GIG", "enc3000": "Virt.NIC Hiper", "enc4000": "Virt.NIC QDIO"}
+    for name, card in cards.items():
+        host.qeth(name, card)
+    host.qeth("enc5000", "OSM_1000", packets=7)
+    host.qeth("hsi7", "unknown", packets=7)
+    host.interface("eth0", packets=0)
+    result = run(host, check=True, interfaces=interfaces)
     assert [record["subject"] for record in result["tuning"]] == subjects
-
-
-def test_restored_by_card_type_leaves_the_other_cards(machine):
-    run(machine)
-    run(machine, interfaces=["osa"], state="restored")
-    assert machine.value(QUEUE_OF % "enc2000") == "0" and machine.value(QUEUE_OF % "enc1000") == "f"
 
 
 def test_without_such_a_card_the_answer_is_not_applicable(tmp_path):
@@ -66,22 +50,6 @@ def test_without_such_a_card_the_answer_is_not_applicable(tmp_path):
     host.interface("hsi0")
     record = only(run(host, interfaces=["hipersockets"]))
     assert record["verdict"] == "not_applicable" and "no HiperSockets interface" in record["reason"]
-
-
-def test_a_down_interface_is_left_out_whatever_its_card(machine):
-    machine.fill("/sys/class/net/enc1000/operstate", "down")
-    assert "enc1000" not in verdicts(run(machine, check=True))
-
-
-def test_a_mask_written_while_a_cpu_was_offline_is_found_and_mended(tmp_path):
-    host = KernelHost(tmp_path, online="0-1,3")
-    host.qeth("enc1000", "HiperSockets")
-    assert only(run(host))["after"]["running"] == {"rx-0": "b"}
-    host.fill("/sys/devices/system/cpu/online", "0-3")
-    found = only(run(host, check=True))
-    assert found["verdict"] == "drifted" and "CPUs 0-1,3 (mask b), wanted CPUs 0-3 (mask f)" in found["reason"]
-    assert only(run(host))["after"]["running"] == {"rx-0": "f"}
-    assert only(run(host, check=True))["verdict"] == "compliant"
 
 
 @pytest.mark.parametrize(
@@ -105,21 +73,15 @@ def cpus_of(host):
     return cpu_lists.format_list(cpu_lists.cpus_of(cpu_lists.parse_mask(host.value(QUEUE))))
 
 
-# which CPUs
-
-
 @pytest.mark.parametrize(
     "threads, params, cpus",
     [
         (1, {}, "0-15"),
         (1, {"every": 4}, "0,4,8,12"),
         (1, {"cpus": "entitled"}, "0-7"),
-        (1, {"cpus": "entitled", "every": 2, "unit": "core"}, "0,2,4,6"),
         (2, {"every": 2}, ",".join(str(cpu) for cpu in range(0, 32, 2))),
         (2, {"every": 4, "unit": "core"}, "0-1,8-9,16-17,24-25"),
-        (2, {"cpus": "entitled", "every": 4, "unit": "core"}, "0-1,8-9"),
         (2, {"cpus": "0-8", "every": 2, "unit": "core"}, "0-1,4-5,8"),
-        (2, {"every": 1, "unit": "core"}, "0-31"),
     ],
 )
 def test_the_mask_of_a_request(tmp_path, threads, params, cpus):
@@ -137,20 +99,6 @@ def test_a_core_keeps_its_number_while_threads_are_offline(tmp_path, online, cpu
     host.online(online)
     assert only(run(host, every=4, unit="core"))["verdict"] == "changed"
     assert cpus_of(host) == cpus
-
-
-def test_threads_far_apart_are_a_core_and_cpus_without_topology_one_of_their_own(tmp_path):
-    host = KernelHost(tmp_path)
-    for cpu in range(4):
-        host.fill("%s/cpu%d/topology/thread_siblings_list" % (CPU, cpu), "%d,%d" % (cpu % 2, cpu % 2 + 2))
-    assert core_numbers(host, [0, 1, 2, 3]) == {0: 0, 1: 1, 2: 0, 3: 1}
-    host.fill("%s/cpu1/topology/thread_siblings_list" % CPU, "what")
-    for cpu in (0, 3):
-        host.remove("%s/cpu%d/topology/thread_siblings_list" % (CPU, cpu))
-    assert core_numbers(host, [0, 1, 3]) == {0: 0, 1: 1, 3: 3}
-
-
-# entitlement
 
 
 def test_entitlement_that_moves_is_drift_until_the_next_run(tmp_path):
@@ -178,13 +126,8 @@ def test_a_mask_that_is_to_hold_low_cpus_is_remarked_before_and_after(tmp_path, 
     for check in (True, False, True):
         remarks = only(run(host, check=check, **params))["remarks"]
         assert len(remarks) == 1 and remarks[0].startswith(sentence)
-
-
-def test_off_and_the_way_back_have_no_remark(tmp_path):
-    host = VerticalLpar(tmp_path)
-    run(host)
-    assert only(run(host, state="off"))["remarks"] == []
-    assert only(run(host, state="restored"))["remarks"] == []
+    for state in ("off", "restored"):
+        assert only(run(host, state=state))["remarks"] == []
 
 
 def test_without_vertical_polarization_all_cpus_are_entitled(tmp_path):
@@ -210,11 +153,7 @@ def test_a_cpu_that_does_not_show_its_polarization_yet_stops_the_run(tmp_path):
     run(host)
     host.online(set(range(16)) - {3})
     assert only(run(host, cpus="entitled"))["after"]["running"] == {"rx-0": "00f7"}
-
-
-def test_a_machine_with_low_cpus_only_has_no_entitled_ones(tmp_path):
-    """As in util-linux's dump of a real LPAR, whose only medium CPU is offline."""
-    host = VerticalLpar(tmp_path)
+    # as in util-linux's dump of a real LPAR, whose only medium CPU is offline
     host.online(range(8, 16))
     with pytest.raises(InputError, match=r"^cpus: entitled: all online CPUs \(8-15\) are vertical:low; give the LPAR"):
         run(host, cpus="entitled")
@@ -233,9 +172,6 @@ def test_what_cannot_be_is_refused(tmp_path, params, words):
         run(VerticalLpar(tmp_path), **params)
 
 
-# the remark of cpu_polarization
-
-
 def of_rps(host, **changes):
     """What cpu_polarization remarks of RPS."""
     return [text for text in only(polarize(host, check=True, **changes))["remarks"] if text.startswith("RPS")]
@@ -252,10 +188,8 @@ def test_polarization_names_the_rps_masks_that_hold_low_cpus(tmp_path):
     assert of_rps(host, mode="horizontal") == []
     run(host, cpus="entitled")
     assert of_rps(host) == []
-
-
-def test_polarization_says_before_the_switch_that_masks_may_hold_low_cpus(tmp_path):
-    host = VerticalLpar(tmp_path, mode="horizontal")
+    # before the switch masks may hold some
+    host = VerticalLpar(tmp_path / "horizontal", mode="horizontal")
     run(host, every=8)
     (remark,) = of_rps(host)
     assert "RPS of hsi0 hands packets to CPUs 0,8, some of which may become vertical:low" in remark
@@ -263,18 +197,6 @@ def test_polarization_says_before_the_switch_that_masks_may_hold_low_cpus(tmp_pa
     for old, new in (("Dedicated:  0", "Dedicated:  16"), ("Shared:     16", "Shared:     0")):
         host.fill("/proc/sysinfo", host.read("/proc/sysinfo").replace(old, new))
     assert of_rps(host) == []
-
-
-def test_masks_that_cannot_be_read_are_left_out(tmp_path):
-    host = VerticalLpar(tmp_path)
-    host.interface("eth0", queues=2, mask=3)
-    host.fill("/sys/class/net/eth0/queues/rx-1/rps_cpus", "none")
-    assert entitlement.steered_to(host) == {"eth0": [0, 1]}
-    levels = entitlement.by_level(hardware.online_polarizations(host))
-    assert levels == {"high": [0, 1, 2, 3], "medium": [4, 5, 6, 7], "low": list(range(8, 16))}
-
-
-# Receive Flow Steering
 
 
 @pytest.mark.parametrize(

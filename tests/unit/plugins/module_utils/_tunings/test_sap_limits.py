@@ -113,6 +113,8 @@ def work_process(host, pid, parent, priority=0, policy=0):
         # ASCS01 reads it too, and has no work processes
         (dict(instance="DEFAULT", presets=["realtime_scheduler"]), [USER, DROP_IN]),
         (dict(instance="ASCS01", presets=["realtime_scheduler"]), []),
+        # a host that shares the profile gets its own
+        (dict(instance="DEFAULT", presets=["realtime_scheduler"], left_to="app2"), [USER, DROP_IN]),
     ],
 )
 def test_who_gets_them(host, request_, instances):
@@ -120,12 +122,6 @@ def test_who_gets_them(host, request_, instances):
     result = run(host, profiles=[dict(request_, sid="PRD")])
     assert [record["subject"] for record in result["tuning"][1:]] == instances
     assert sorted(host.limits()) == instances
-
-
-def test_a_host_that_shares_the_profile_gets_its_own(host):
-    entry = {"sid": "PRD", "instance": "DEFAULT", "presets": ["realtime_scheduler"], "left_to": "app2"}
-    run(host, profiles=[entry])
-    assert host.limits() == TEXTS
 
 
 def test_without_being_asked_or_unit_and_pam_it_writes_none(host):
@@ -158,39 +154,28 @@ def test_a_checkpoint_takes_back_only_what_it_wrote(host):
     assert host.limits() == TEXTS
 
 
-@pytest.fixture
-def of_0_1_0(host):
-    """The host with the files of version 0.1.0."""
-    for path, text in TEXTS.items():
-        host.fill(path, text.encode())
-    return host
-
-
-def test_files_of_version_0_1_0_are_taken_over(of_0_1_0):
-    result = realtime(of_0_1_0)
-    assert [verdicts(result)[path] for path in TEXTS] == ["compliant"] * 2 and of_0_1_0.reloads == []
-    assert verdicts(realtime(of_0_1_0, check=True))[USER] == "compliant"
-    back = verdicts(run(of_0_1_0, state="restored"))
-    assert [back[path] for path in TEXTS] == ["changed"] * 2 and of_0_1_0.limits() == {}
-
-
-def test_files_of_version_0_1_0_are_taken_back_without_a_journal(of_0_1_0):
+def test_files_of_version_0_1_0_are_taken_over_and_taken_back_without_a_journal(host):
     other = "/etc/systemd/system/SAPhostagent.service.d/zpower-sap-tuning.conf"
-    of_0_1_0.fill(other, TEXTS[DROP_IN].encode())
-    assert run(of_0_1_0, True, state="restored")["changed"] and of_0_1_0.limits() == TEXTS
-    assert not run(of_0_1_0, state="restored", checkpoint="other")["changed"]
-    result = run(of_0_1_0, state="restored")
-    assert verdicts(result) == {DROP_IN: "changed", USER: "changed"}
-    assert of_0_1_0.limits() == {} and of_0_1_0.reloads == [None] and not of_0_1_0.exists(JOURNAL)
-    assert not run(of_0_1_0, state="restored")["changed"] and of_0_1_0.exists(other)
-
-
-def test_a_file_of_version_0_1_0_that_someone_edited_is_left_alone(host):
+    for path, text in [*TEXTS.items(), (other, TEXTS[DROP_IN])]:
+        host.fill(path, text.encode())
+    assert run(host, True, state="restored")["changed"] and host.limits() == TEXTS
+    assert not run(host, state="restored", checkpoint="other")["changed"]
+    assert verdicts(run(host, state="restored")) == {DROP_IN: "changed", USER: "changed"}
+    assert host.limits() == {} and host.reloads == [None] and not host.exists(JOURNAL)
+    assert not run(host, state="restored")["changed"] and host.exists(other)
+    # one that someone edited is left alone
     host.fill(USER, TEXTS[USER].replace("99", "50").encode())
     result = run(host, state="restored")
     assert verdicts(result) == {USER: "drifted"} and "prdadm - rtprio 50" in result["tuning"][0]["reason"]
     run(host, state="restored", force=True)
     assert host.limits() == {}
+    # with a journal too
+    for path, text in TEXTS.items():
+        host.fill(path, text.encode())
+    assert [verdicts(realtime(host))[path] for path in TEXTS] == ["compliant"] * 2 and host.reloads == [None]
+    assert verdicts(realtime(host, check=True))[USER] == "compliant"
+    back = verdicts(run(host, state="restored"))
+    assert [back[path] for path in TEXTS] == ["changed"] * 2 and host.limits() == {}
 
 
 def test_the_way_back_of_one_profile_takes_the_files_of_its_readers(host):

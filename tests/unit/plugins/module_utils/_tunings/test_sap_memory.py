@@ -42,12 +42,6 @@ def test_the_size_is_compared_with_what_sap_asks_for(tmp_path, mounts, said):
     assert memory.remarks(host) == [memory.NOT_NEEDED, "/dev/shm" + said]
 
 
-def test_a_capture_without_the_mounts_says_nothing_of_the_tmpfs(tmp_path):
-    path = tmp_path / "capture"
-    path.write_bytes(captures.sos({"/proc/meminfo": "MemTotal:       16777216 kB\n"}))
-    assert memory.remarks(open_capture(str(path))) == [memory.NOT_NEEDED]
-
-
 @pytest.mark.parametrize("presets, told", [(["memory_map"], True), (["memory_std"], False)])
 def test_only_map_gets_the_remark(tmp_path, presets, told):
     host = SapHost(tmp_path)
@@ -57,3 +51,7 @@ def test_only_map_gets_the_remark(tmp_path, presets, told):
     found = only(run(host, check=True, sid="PRD", instance="D00", presets=presets, parameters={}))
     assert (memory.NOT_NEEDED in found["remarks"]) is told
     assert any("39936 MB" in remark for remark in found["remarks"]) is told
+    # a capture without the mounts says nothing of the tmpfs
+    path = tmp_path / "capture"
+    path.write_bytes(captures.sos({"/proc/meminfo": "MemTotal:       16777216 kB\n"}))
+    assert memory.remarks(open_capture(str(path))) == [memory.NOT_NEEDED]

@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Parameters in SAP profiles: stored, running and next start, restarts by name, and the way back, byte for byte."""
 
+import errno
 import os
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from runs import only, runner
-from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, PROFILES, REFUSED, Clock, NoSapKernel, SapHost
+from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, PROFILES, REFUSED, Clock, SapHost
 
 BTC = "rdisp/wp_no_btc"
 run = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None, profile=None, change="CHG0042")
@@ -67,6 +68,10 @@ def test_a_restart_by_name_brings_it_into_force_and_back(host):
 
 
 def test_a_converged_profile_is_not_written_and_costs_few_calls(host):
+    host.pass_time(3600)
+    # a later change of something else proves nothing against it
+    for path in (D00, DEFAULT):
+        host.fill(path, host.data(path) + b"\nzz/other = 1\n")
     result = d00(host, parameters={BTC: 8})
     assert only(result)["verdict"] == "compliant" and not result["changed"] and not host.exists("/var/lib")
     assert sorted(call.split()[0] for call in host.calls) == ["sapcontrol"] * 3 + ["sappfpar"]
@@ -74,7 +79,7 @@ def test_a_converged_profile_is_not_written_and_costs_few_calls(host):
     assert result["instances"] == [{"sid": "PRD", "name": "D00", "number": "00", "user": "prdadm", "unit": None}]
 
 
-def test_a_new_parameter_comes_under_a_comment_and_goes_without_a_trace(host):
+def test_a_new_parameter_comes_under_a_comment_and_goes_without_a_trace(host, monkeypatch):
     before = host.profiles()
     record = only(d00(host, presets=["realtime_scheduler"]))
     lines = host.read(D00).splitlines()
@@ -84,14 +89,15 @@ def test_a_new_parameter_comes_under_a_comment_and_goes_without_a_trace(host):
     assert any("loss on 128" in remark for remark in record["remarks"])
     restored = run(host, state="restored")
     assert restored["changed"] and host.profiles() == before
-
-
-def test_taking_a_line_out_falls_back_and_comes_back(host):
-    before = host.profiles()
+    # a line that is taken out comes back
     record = only(d00(host, parameters={BTC: None}))
-    assert record["after"]["stored"] is None and BTC.encode() not in host.data(D00).replace(b"# " + BTC.encode(), b"")
+    assert record["after"]["stored"] is None and b"\n" + BTC.encode() not in host.data(D00)
     run(host, state="restored")
     assert host.profiles() == before
+    # only SAP kernels for Linux have these
+    monkeypatch.setattr("platform.system", lambda: "AIX")
+    record = only(d00(host, presets=["realtime_scheduler"]))
+    assert record["verdict"] == "not_applicable" and "only SAP kernels for Linux" in record["reason"]
 
 
 UNPROVED = (
@@ -123,10 +129,7 @@ def test_restart_service_alone_brings_nothing_into_force(host):
     assert only(d00(host, parameters={BTC: 12}, restart=["PRD_00"]))["verdict"] == "changed"
     assert host.running["00"][BTC] == "12"
     assert only(d00(host, check=True, parameters={BTC: 12}))["verdict"] == "compliant"
-
-
-def test_rolling_back_is_not_done_with_restart_service_alone(host):
-    d00(host, parameters={BTC: 12}, restart=["PRD_00"])
+    # nor is it enough for the way back
     host.pass_time(3600)
     assert only(run(host, state="restored"))["verdict"] == "pending_restart"
     restart_service(host)
@@ -135,13 +138,6 @@ def test_rolling_back_is_not_done_with_restart_service_alone(host):
     assert host.running["00"][BTC] == "12" and host.exists("/var/lib/zpower_sap_tuning/sap_profile.json")
     assert only(run(host, state="restored", restart=["PRD_00"]))["verdict"] == "changed"
     assert host.running["00"][BTC] == "8" and not host.exists("/var/lib/zpower_sap_tuning")
-
-
-def test_a_later_change_of_something_else_leaves_a_converged_instance_compliant(host):
-    host.pass_time(3600)
-    for path in (D00, DEFAULT):
-        host.fill(path, host.data(path) + b"\nzz/other = 1\n")
-    assert only(d00(host, check=True, parameters={BTC: 8}))["verdict"] == "compliant"
 
 
 def test_a_service_restarted_since_matters_only_if_a_deciding_profile_was_changed(host):
@@ -198,17 +194,35 @@ def test_an_instance_that_is_stopped_stays_so_whatever_its_service_answers(host)
     assert not d00(host, parameters={BTC: 12}, restart=["PRD_00"])["changed"] and host.running["00"] is None
 
 
-def test_a_start_that_nothing_tells_is_a_remark_and_no_restart(host):
+def no_sap_kernel(argv, **_more):
+    raise HostError("cannot run %s" % argv[0], errno.ENOENT)
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda host: host.remove("/tmp/.sapstream50013"), "the start time of its sapstartsrv is unknown"),
+        (lambda host: host.refuses.add("00"), REFUSED[6:]),
+        (lambda host: setattr(host, "run", no_sap_kernel), "what PRD_00 runs with is not known"),
+    ],
+)
+def test_what_an_instance_runs_with_may_be_unknown(host, change, words):
     d00(host, parameters={BTC: 12})
-    host.remove("/tmp/.sapstream50013")
+    change(host)
     record = only(d00(host, parameters={BTC: 12}, restart=["PRD_00"]))
     assert record["verdict"] == "compliant" and record["after"]["running"] is None
-    assert any("the start time of its sapstartsrv is unknown" in remark for remark in record["remarks"])
+    assert record["after"]["next_boot"] == {BTC: "12"}
+    assert any(words in remark for remark in record["remarks"])
 
 
 @pytest.mark.parametrize("earlier", [False, True])
 def test_an_instance_that_does_not_come_back_gets_its_old_profile_and_runs(host, earlier):
     before = host.profiles()
+    host.hangs = True
+    result = d00(host, parameters={BTC: 12}, restart=["PRD_00"])
+    assert result["failed"] and "PRD_00 did not stop within 5 s" in result["msg"] and "put back" in result["msg"]
+    assert host.profiles() == before
+    host.hangs = False
     if earlier:
         # the value was stored by an earlier run
         d00(host, parameters={BTC: 12})
@@ -219,14 +233,6 @@ def test_an_instance_that_does_not_come_back_gets_its_old_profile_and_runs(host,
     assert result["msg"].endswith("the values before are back and in force")
     assert host.profiles() == before and host.running["00"][BTC] == "8" and not result["changed"]
     assert run(host, state="restored")["failed"] is False and host.profiles() == before
-
-
-def test_an_instance_that_does_not_stop_is_no_success(host):
-    before = host.profiles()
-    host.hangs = True
-    result = d00(host, parameters={BTC: 12}, restart=["PRD_00"])
-    assert result["failed"] and "PRD_00 did not stop within 5 s" in result["msg"] and "put back" in result["msg"]
-    assert host.profiles() == before
 
 
 def test_after_one_failure_no_other_instance_is_restarted(host):
@@ -249,18 +255,17 @@ BOTH = [
 
 
 def test_one_restart_serves_both_profiles_of_an_instance(host):
-    result = run(host, profiles=BOTH, restart=["PRD_00"])
-    assert [record["verdict"] for record in result["tuning"]] == ["changed", "pending_restart"]
-    assert "ASCS01 rdisp/mshost" in result["tuning"][1]["reason"] and "D00" not in result["tuning"][1]["reason"][40:]
-    assert len([call for call in host.calls if call.endswith("Stop")]) == 1
-
-
-def test_a_failed_restart_takes_both_profiles_of_an_instance_back(host):
     before = host.profiles()
     host.dies_of = "ascs"
     result = run(host, profiles=BOTH, restart=["PRD_00"])
     assert result["failed"] and [record["verdict"] for record in result["tuning"]] == ["failed", "failed"]
     assert host.profiles() == before and host.running["00"][BTC] == "8"
+    host.dies_of = None
+    host.calls.clear()
+    result = run(host, profiles=BOTH, restart=["PRD_00"])
+    assert [record["verdict"] for record in result["tuning"]] == ["changed", "pending_restart"]
+    assert "ASCS01 rdisp/mshost" in result["tuning"][1]["reason"] and "D00" not in result["tuning"][1]["reason"][40:]
+    assert len([call for call in host.calls if call.endswith("Stop")]) == 1
 
 
 def test_a_failed_restart_on_the_way_back_puts_back_what_was_set_last(host):
@@ -280,16 +285,6 @@ def test_a_failed_restart_on_the_way_back_puts_back_what_was_set_last(host):
     assert host.profiles() == first and host.running["00"][BTC] == "8"
 
 
-def test_what_someone_else_changed_is_left_alone(host):
-    d00(host, parameters={BTC: 12})
-    host.fill(D00, host.data(D00)[:-2] + b"15")
-    record = only(run(host, state="restored"))
-    assert record["verdict"] == "drifted"
-    assert "it is 15, this collection set 12, before that it was 8" in record["reason"]
-    run(host, state="restored", force=True)
-    assert host.data(D00) == D00_TEXT
-
-
 def test_a_default_profile_tells_where_an_instance_profile_overrules_it(host):
     result = run(host, sid="PRD", instance="DEFAULT", presets=["enqueue_table"])
     record = only(result)
@@ -301,29 +296,11 @@ def test_a_default_profile_tells_where_an_instance_profile_overrules_it(host):
     record = only(run(host, sid="PRD", instance="ASCS01", parameters={"enque/table_size": 640001}, restart=["PRD_01"]))
     assert record["verdict"] == "changed"
     assert [(one["file"], one["wins"]) for one in record["conflicts"]] == [(DEFAULT, "no")]
-
-
-def test_a_substitution_is_compared_as_the_kernel_expands_it(host):
+    # a substitution is compared as the kernel expands it
     record = only(d00(host, presets=["update_local"], restart=["PRD_00"]))
-    assert record["verdict"] == "changed"
-    assert record["after"]["stored"]["rdisp/vbname"] == "$(rdisp/myname)"
+    assert record["verdict"] == "changed" and record["after"]["stored"]["rdisp/vbname"] == "$(rdisp/myname)"
     assert record["after"]["running"]["rdisp/vbname"] == "app1_PRD_00" == record["after"]["next_boot"]["rdisp/vbname"]
     assert not d00(host, presets=["update_local"])["changed"]
-
-
-def test_without_an_sap_kernel_only_the_profile_speaks(tmp_path):
-    host = NoSapKernel(tmp_path)
-    record = only(d00(host, check=True, parameters={BTC: 8}))
-    assert record["verdict"] == "compliant" and record["before"]["running"] is None
-    assert record["before"]["next_boot"] == {BTC: "8"}
-    assert any("what PRD_00 runs with is not known" in remark for remark in record["remarks"])
-
-
-def test_a_start_service_that_refuses_is_a_remark(host):
-    host.refuses.add("00")
-    record = only(d00(host, parameters={BTC: 12}))
-    assert record["verdict"] == "changed" and record["after"]["next_boot"] == {BTC: "12"}
-    assert any(REFUSED[6:] in remark for remark in record["remarks"])
 
 
 def test_several_profiles_in_one_call(host):
@@ -367,12 +344,6 @@ def test_hana_and_the_diagnostics_agent_are_in_no_pattern_and_hana_is_refused(ho
         run(host, sid="PRD", instance="HDB10", parameters={BTC: 12})
     run(host, profile=PROFILES + "PRD_SMDA98_app1", parameters={BTC: 12})
     assert b"\n%s = 12" % BTC.encode() in host.data(PROFILES + "PRD_SMDA98_app1")
-
-
-def test_linux_parameters_are_not_applicable_on_aix(host, monkeypatch):
-    monkeypatch.setattr("platform.system", lambda: "AIX")
-    record = only(d00(host, presets=["realtime_scheduler"]))
-    assert record["verdict"] == "not_applicable" and "only SAP kernels for Linux" in record["reason"]
 
 
 @pytest.mark.parametrize(
@@ -462,14 +433,18 @@ def test_rolling_back_restarts_also_for_a_parameter_that_was_not_there_before(ho
     assert host.data(D00) == before["PRD_D00_app1"]
 
 
-def test_a_profile_that_is_gone_is_no_reason_to_forget_its_values(host):
+def test_a_profile_that_is_gone_or_that_someone_else_changed_is_left_alone(host):
     d00(host, parameters={BTC: 12})
     os.rename(host.path(D00), host.path(D00) + ".away")
     result = run(host, state="restored")
     assert result["failed"] and not result["changed"]
     assert only(result)["verdict"] == "failed" and "is its file system mounted?" in only(result)["reason"]
     os.rename(host.path(D00) + ".away", host.path(D00))
-    run(host, state="restored")
+    host.fill(D00, host.data(D00)[:-2] + b"15")
+    record = only(run(host, state="restored"))
+    assert record["verdict"] == "drifted"
+    assert "it is 15, this collection set 12, before that it was 8" in record["reason"]
+    run(host, state="restored", force=True)
     assert host.data(D00) == D00_TEXT
 
 
@@ -522,15 +497,8 @@ def test_real_time_scheduling_is_proved_by_the_work_processes(host):
     assert record["verdict"] == "changed"
     assert record["after"]["running"]["work processes"] == "1 of 2 SCHED_RR 99, the others SCHED_OTHER"
     assert not d00(host, restart=["PRD_00"], **REALTIME)["changed"]
-
-
-def test_proc_proves_a_scheduler_that_start_times_do_not(host):
-    host.fill("/etc/security/limits.d/sap.conf", b"prdadm - rtprio 99\n")
-    for pid, parent in ((41, 1), (42, 41)):
-        work_process(host, pid, 99, 2, parent, capable=True)
+    # /proc proves a scheduler that start times do not
     d00(host, parameters={BTC: 12}, **REALTIME)
     restart_service(host)
-    record = only(d00(host, check=True, parameters={BTC: 12}, **REALTIME))
-    assert record["verdict"] == "pending_restart"
-    expected = {"rdisp/linux/os_scheduler": "SCHED_RR", "rdisp/linux/os_priority": "99", BTC: "not proved"}
-    assert record["before"]["running"] == dict(expected, **{"work processes": "SCHED_RR 99"})
+    running = only(d00(host, check=True, parameters={BTC: 12}, **REALTIME))["before"]["running"]
+    assert (running["rdisp/linux/os_scheduler"], running[BTC]) == ("SCHED_RR", "not proved")

@@ -92,14 +92,22 @@ def test_a_run_without_anything_to_write_removes_what_a_killed_one_left(host, st
     assert left(host) == OTHERS
 
 
-def test_what_another_host_is_writing_stays(host):
-    run(host)
+def test_a_second_writer_waits_and_is_told_who_writes_and_what_the_first_writes_stays(host, monkeypatch):
+    monkeypatch.setattr(writing, "_PATIENCE", 0.3)
     half = PROFILES + ".zpower-PRD_D00_app1.x3k9"
     host.fill(half, b"half")
     lock = writing.Lock(host, PROFILES + writing.LOCK)
     lock.take("app2 process 77")
-    run(host)
+    result = run(host)
+    assert result["failed"] and "is being changed by another run (app2 process 77)" in result["msg"]
     assert host.exists(half) and lock.held and host.exists(PROFILES + writing.LOCK)
+    lock.release()
+    assert not run(host)["failed"]
+    # nor does a run without anything to write touch it
+    host.fill(half, b"half")
+    lock.take("app2 process 77")
+    run(host)
+    assert host.exists(half) and lock.held
     lock.release()
 
 
@@ -129,16 +137,6 @@ def test_a_profile_that_someone_else_changed_meanwhile_is_left_to_them(host, mon
     result = run(host)
     assert result["failed"] and "was changed by someone else meanwhile" in result["msg"]
     assert host.data(D00) == theirs and left(host) == OTHERS
-
-
-def test_a_second_writer_waits_and_is_told_who_writes(host, monkeypatch):
-    monkeypatch.setattr(writing, "_PATIENCE", 0.3)
-    lock = writing.Lock(host, PROFILES + writing.LOCK)
-    lock.take("app2 process 77")
-    result = run(host)
-    assert result["failed"] and "is being changed by another run (app2 process 77)" in result["msg"]
-    lock.release()
-    assert not run(host)["failed"]
 
 
 def test_hosts_that_write_one_profile_at_once_lose_nothing(host):
@@ -196,35 +194,24 @@ def test_a_link_inside_the_profile_folder_is_followed_and_stays(host, there):
     os.symlink(there, host.path(D00))
     assert not run(host, profile=D00, sid=None, instance=None)["failed"]
     assert os.readlink(host.path(D00)) == there and host.data(PROFILES + there) == NEW
-
-
-def test_a_link_to_the_profile_folder_of_its_system_is_followed(host):
+    # so is one to the profile folder of its system
     own = "/usr/sap/PRD/D00/profile/PRD_D00_app1"
     os.makedirs(host.path(os.path.dirname(own)))
     os.symlink(os.path.relpath(host.path(D00), os.path.dirname(host.path(own))), host.path(own))
+    assert not run(host, state="restored", parameters={}, sid=None, instance=None)["failed"]
     assert not run(host, profile=own, sid=None, instance=None)["failed"]
-    assert host.data(D00) == NEW
+    assert host.data(PROFILES + there) == NEW
 
 
-def becomes_a_link(host):
-    """The profile moves out of its folder, which keeps a link to it."""
+def test_a_link_out_of_the_profile_folder_is_refused_on_the_way_back_too(host):
+    run(host)
     os.rename(host.path(D00), host.path("/sapmnt/elsewhere"))
     os.symlink("../../elsewhere", host.path(D00))
-
-
-def test_a_link_out_of_the_profile_folder_is_refused(host):
-    becomes_a_link(host)
     with pytest.raises(InputError, match="is a link to /sapmnt/elsewhere, outside of the profile folder /sapmnt/"):
         run(host)
-    assert host.data("/sapmnt/elsewhere") == D00_TEXT and left(host) | {"PRD_D00_app1"} == OTHERS
-
-
-def test_a_profile_that_became_a_link_is_not_taken_back_through_it(host):
-    run(host)
-    becomes_a_link(host)
     result = run(host, state="restored", parameters={}, sid=None, instance=None)
     assert result["failed"] and "is a link now" in result["msg"]
-    assert host.data("/sapmnt/elsewhere") == NEW
+    assert host.data("/sapmnt/elsewhere") == NEW and left(host) | {"PRD_D00_app1"} == OTHERS
 
 
 def test_what_does_not_read_back_is_an_error(host, monkeypatch):

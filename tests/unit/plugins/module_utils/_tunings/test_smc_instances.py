@@ -15,11 +15,12 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_pro
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from kernel import KernelHost
 from runs import DEFAULTS, FOLDER, runner
-from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, PROFILES, Clock, SapHost
-from smcsystem import LIBRARY, TCP, SmcSapHost
+from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, Clock, SapHost
+from smcsystem import LIBRARY, RELEASE, TCP, SmcSapHost
 
 run = runner(Smc, instances=["PRD_00"], pnet_ids=[], ueids=[], restart=[], restart_timeout=5, change="CHG0042")
 LINE = b"SETENV_00 = LD_PRELOAD=libsmc-preload.so"
+MODULES_DEP = "/lib/modules/%s/modules.dep" % RELEASE
 LOADED, NOT = {"LD_PRELOAD": "libsmc-preload.so"}, {"LD_PRELOAD": "not loaded"}
 ESTABLISHED = "   0: 0A00000A:9C40 0A00000B:0CE4 01 00000000:00000000 00:00000000 00000000  1000        0 %d 1 0\n"
 
@@ -62,7 +63,8 @@ def test_the_line_is_stored_at_once_and_in_force_after_a_restart(host):
     told = "to restart PRD_00, as prdadm: sapcontrol -nr 00 -function Stop, then sapcontrol -nr 00 -function "
     told += "RestartService, then sapcontrol -nr 00 -function Start; or smc_restart: [PRD_00]"
     assert told in found["remarks"]
-    second = run(host)
+    # a profile by its path is the same instance
+    second = run(host, instances=["/usr/sap/PRD/SYS/profile/PRD_D00_app1"])
     assert not second["changed"] and of(second)["verdict"] == "pending_restart"
     assert not [call for call in host.calls if " Stop" in call or "-nr 01" in call]
     # neither ld.so.preload nor a default of systemd names the library, which would change other programs
@@ -80,16 +82,25 @@ def test_a_restart_by_name_loads_the_library_and_the_way_back_takes_it_out(host)
     assert of(result)["verdict"] == "changed" and of(result)["after"]["running"] == LOADED
     again = run(host, restart=["PRD_00"])
     assert not again["changed"] and of(again)["verdict"] == "compliant"
+    # a program without the library is named, and one that was replaced on disk counts
+    for pid in (100, 101, 102):
+        host.write_text("/proc/%d/maps" % pid, "7f02-7f03 r-xp 00000000 08:01 43   %s (deleted)\n" % LIBRARY)
+    host.process(103, "icman", D00, "")
+    found = of(run(host))
+    assert found["verdict"] == "compliant"
+    assert "3 of 4 processes of PRD_00 have loaded libsmc-preload.so; without it: icman (103)" in found["remarks"]
+    # a later line that drops it is told
+    text = host.data(D00)
+    host.fill(D00, text + b"\nSETENV_20 = LD_PRELOAD=libother.so")
+    found = of(run(host, check=True))
+    assert found["verdict"] == "drifted" and "sets LD_PRELOAD again without %(LD_PRELOAD), so PRD" in found["reason"]
+    host.fill(D00, text)
     back = run(host, state="restored", instances=[])
     assert of(back)["verdict"] == "pending_restart" and host.profiles() == before
     assert "libsmc-preload.so is in force, not loaded after a restart" in of(back)["reason"]
     done = run(host, state="restored", instances=[], restart=["PRD_00"])
     assert of(done)["after"]["running"] == NOT and not host.exists("/var/lib/zpower_sap_tuning/smc.json")
     assert not run(host, state="restored", instances=[])["changed"]
-
-
-def test_a_profile_by_its_path_is_the_same_instance(host):
-    assert of(run(host, instances=["/usr/sap/PRD/SYS/profile/PRD_D00_app1"]))["verdict"] == "pending_restart"
 
 
 @pytest.mark.parametrize(
@@ -128,38 +139,19 @@ def test_a_new_line_gets_the_number_above_the_used_ones_and_keeps_other_librarie
     assert host.data(D00) == before
 
 
-def test_a_line_of_the_site_is_left_as_it_is(host):
-    host.fill(D00, D00_TEXT + b"\nSETENV_04 = LD_PRELOAD=/usr/lib64/libsmc-preload.so")
-    host.start_instance("00")
-    before = host.profiles()
-    result = run(host)
-    assert of(result)["verdict"] == "compliant" and host.profiles() == before
-    assert of(result)["after"]["stored"] == {"LD_PRELOAD": "/usr/lib64/libsmc-preload.so"}
-
-
-def test_a_later_line_that_drops_the_library_is_told(host):
-    run(host, restart=["PRD_00"])
-    host.fill(D00, host.data(D00) + b"\nSETENV_20 = LD_PRELOAD=libother.so")
-    found = of(run(host, check=True))
-    assert found["verdict"] == "drifted"
-    assert (
-        "SETENV_20 (line 10) sets LD_PRELOAD again without %(LD_PRELOAD), so PRD_00 starts without" in found["reason"]
-    )
-
-
 # what must be there before anything is changed
 
 
-def test_a_kernel_without_smc_is_refused(host):
+def test_a_kernel_without_smc_is_refused_and_told_loudly_if_it_comes_later(host):
+    with_smc = {path: host.data(path) for path in ("/proc/net/protocols", MODULES_DEP)}
     host.kernel_without_smc()
     before = host.profiles()
     for check in (True, False):
         with pytest.raises(HostError, match="nothing was changed: .*every TCP socket of PRD_00 would fail"):
             run(host, check=check)
     assert host.profiles() == before and not host.exists("/var/lib")
-
-
-def test_smc_that_went_with_a_new_kernel_is_told_loudly(host):
+    for path, data in with_smc.items():
+        host.fill(path, data)
     run(host, restart=["PRD_00"])
     host.kernel_without_smc()
     result = run(host, check=True)
@@ -183,7 +175,7 @@ def test_a_missing_library_is_refused_and_told_if_it_goes_later(host):
     assert found["verdict"] == "drifted" and "so PRD_00 uses TCP from its next start on" in found["reason"]
 
 
-def test_a_library_that_setuid_programs_ignore_is_a_remark(host):
+def test_a_library_that_setuid_programs_ignore_is_a_remark_and_a_line_of_the_site_is_left(host):
     def told(record):
         return [text for text in record["remarks"] if "set-user-ID" in text]
 
@@ -194,6 +186,16 @@ def test_a_library_that_setuid_programs_ignore_is_a_remark(host):
     (remark,) = told(found)
     assert remark.startswith(LIBRARY + " lacks the set-user-ID bit") and remark.endswith("chmod 4755 " + LIBRARY)
     assert told(of(run(host, state="restored", instances=[]))) == []
+    # a line of the site is left as it is, and a stopped instance takes its when it starts
+    host.fill(D00, D00_TEXT + b"\nSETENV_04 = LD_PRELOAD=/usr/lib64/libsmc-preload.so")
+    host.running["00"] = None
+    host.end("00")
+    before = host.profiles()
+    found = of(run(host, restart=["PRD_00"]))
+    assert found["verdict"] == "compliant" and host.profiles() == before and found["after"]["running"] is None
+    assert found["after"]["stored"] == {"LD_PRELOAD": "/usr/lib64/libsmc-preload.so"}
+    assert "PRD_00 has no running process, and reads its profile when it starts" in found["remarks"]
+    assert len([call for call in host.calls if call.endswith(" Start")]) == 1
 
 
 def test_the_module_is_loaded_before_the_profile_is_written(host):
@@ -239,17 +241,6 @@ def test_connections_are_counted_with_the_kernels_reasons(host, sockets):
     assert found["verdict"] == "compliant"
 
 
-def test_a_program_without_the_library_is_named_and_a_replaced_library_counts(host):
-    run(host, restart=["PRD_00"])
-    # it was replaced on disk
-    for pid in (100, 101, 102):
-        host.write_text("/proc/%d/maps" % pid, "7f02-7f03 r-xp 00000000 08:01 43   %s (deleted)\n" % LIBRARY)
-    host.process(103, "icman", D00, "")
-    found = of(run(host))
-    assert found["verdict"] == "compliant"
-    assert "3 of 4 processes of PRD_00 have loaded libsmc-preload.so; without it: icman (103)" in found["remarks"]
-
-
 def test_the_variable_alone_is_no_proof_and_no_reason_to_restart_again(host):
     host.loads = False
     told = "PRD_00 was started with LD_PRELOAD=libsmc-preload.so, and no process of it has loaded"
@@ -276,15 +267,6 @@ def test_an_instance_that_does_not_come_back_gets_its_old_profile(host):
     assert result["failed"] and "did not come back" in of(result)["reason"]
     assert "the values before are back and in force" in of(result)["reason"]
     assert host.profiles() == before and host.running["00"]
-
-
-def test_a_stopped_instance_takes_the_line_when_it_starts(host):
-    host.running["00"] = None
-    host.end("00")
-    found = of(run(host, restart=["PRD_00"]))
-    assert found["verdict"] == "changed" and found["after"]["running"] is None
-    assert "PRD_00 has no running process, and reads its profile when it starts" in found["remarks"]
-    assert not [call for call in host.calls if " Start" in call]
 
 
 def test_processes_that_this_user_may_not_read_are_unknown(host, monkeypatch):
@@ -334,16 +316,3 @@ def test_two_tunings_write_one_profile_and_each_takes_back_its_own(host, first, 
         request = {"instances": []} if one is run else {"sid": None, "instance": None}
         one(host, state="restored", **request)
     assert host.profiles() == before
-
-
-def test_temporary_files_of_a_killed_run_of_either_tuning_are_removed(host):
-    left = PROFILES + ".zpower-PRD_D00_app1.abc"
-    for one, given in ((run, {}), (profile, {"parameters": {"rdisp/wp_no_btc": 8}})):
-        host.fill(left, b"half")
-        one(host, **given)
-        assert not host.exists(left)
-
-
-def test_the_guardian_of_a_lease_needs_no_instance():
-    params = Smc.unattended({"state": "present", "instances": ["PRD_00"], "restart": ["PRD_00"], "force": True})
-    assert (params["state"], params["instances"], params["restart"]) == ("restored", [], [])

@@ -11,7 +11,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import net
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import network as smc_network
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
-from runs import FOLDER, Dead, runner, verdicts
+from runs import FOLDER, Dead, records, runner, verdicts
 from smckernel import PROTOCOLS, LoadingHost, Tables
 
 TAKEN = FOLDER + "/smc.pnet_ids"
@@ -29,10 +29,6 @@ def host(tmp_path, monkeypatch):
 @pytest.fixture
 def tables(monkeypatch):
     return Tables(monkeypatch, netlink)
-
-
-def reason(result):
-    return next(record["reason"] for record in result["tuning"] if record["subject"] == "PNET IDs")
 
 
 def shared(tables, host):
@@ -78,22 +74,6 @@ def test_stopped_at_any_change_the_entries_of_others_come_back(host, tables, mon
     assert sorted(tables.entries) == before and not host.exists(FOLDER)
 
 
-def test_a_change_that_is_refused_once_loses_nothing(host, tables, monkeypatch):
-    before = shared(tables, host)
-    refused = iter([2])
-    calls = iter(range(1, 99))
-
-    def change(family, command, payload):
-        if next(calls) == 2 and next(refused):
-            raise OSError(errno.ENOMEM, "Cannot allocate memory")
-        tables._change(family, command, payload)
-
-    monkeypatch.setattr(netlink, "change", change)
-    result = run(host, pnet_ids=ASKED[:1])
-    assert "cannot set the PNET ID of interface enc1 to SAPNET" in reason(result)
-    assert sorted(tables.entries) == before and not host.exists(TAKEN)
-
-
 @pytest.mark.parametrize("lost", ["boot", "module"])
 def test_after_a_boot_the_entries_that_were_taken_away_are_not_added(host, tables, monkeypatch, lost):
     shared(tables, host)
@@ -133,7 +113,7 @@ def test_without_room_for_the_note_nothing_is_taken_away(host, tables, monkeypat
 
     monkeypatch.setattr(host, "replace", replace)
     result = run(host, pnet_ids=ASKED[:1])
-    assert "cannot write %s: No space left" % TAKEN in reason(result)
+    assert "cannot write %s: No space left" % TAKEN in records(result)["PNET IDs"]["reason"]
     assert sorted(tables.entries) == before
 
 

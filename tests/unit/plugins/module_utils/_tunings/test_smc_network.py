@@ -19,7 +19,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc im
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import requests as smc_requests
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc.network import Network, kernel_ready
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
-from runs import everything, runner, verdicts
+from runs import everything, records, runner, verdicts
 from smckernel import PROTOCOLS, RELEASE, LoadingHost, Tables, attribute
 
 DEP = "/lib/modules/%s/modules.dep" % RELEASE
@@ -47,15 +47,8 @@ def tables(monkeypatch):
 run = runner(Smc, instances=[], restart=[], restart_timeout=60, **ASKED)
 
 
-def record(result, subject):
-    return next(record for record in result["tuning"] if record["subject"] == subject)
-
-
 def found_files(host):
     return {path: text for path, text in everything(host).items() if not path.startswith("/proc/net/")}
-
-
-# forth and back
 
 
 def test_all_is_set_kept_and_taken_back(host, tables):
@@ -75,9 +68,9 @@ def test_all_is_set_kept_and_taken_back(host, tables):
     assert tables.eids == ["BEFORE", "SAP.UEID-1"]
     values = {"interface enc1": "SAPNET", "device mlx5_0": "SAPNET port 2"}
     stored = {item + " at boot": value for item, value in values.items()}
-    assert record(result, "PNET IDs")["after"] == {"running": values, "stored": stored, "next_boot": values}
-    assert record(result, "UEIDs")["after"]["next_boot"] == {"SAP.UEID-1": "present"}
-    start = record(result, "kernel")["after"]["stored"]["start"]
+    assert records(result)["PNET IDs"]["after"] == {"running": values, "stored": stored, "next_boot": values}
+    assert records(result)["UEIDs"]["after"]["next_boot"] == {"SAP.UEID-1": "present"}
+    start = records(result)["kernel"]["after"]["stored"]["start"]
     before_what, program = start.split(": ", 1)
     assert before_what == "before sapinit.service saphostagent.service pacemaker.service SAP.slice"
     # in quotes if there is a blank in the path
@@ -86,6 +79,16 @@ def test_all_is_set_kept_and_taken_back(host, tables):
     assert os.readlink(host.path(WANTS + "/zpower-sap-tuning-smc.service")) == "../zpower-sap-tuning-smc.service"
     again = run(host)
     assert not again["changed"] and set(verdicts(again).values()) == {"compliant"}
+    # what is missing at the next boot is found and repaired
+    for lost in (WANTS + "/zpower-sap-tuning-smc.service", UNIT, PROGRAM, MODULES):
+        os.unlink(host.path(lost))
+        assert verdicts(run(host, check=True))["kernel"] == "drifted"
+        run(host)
+        assert set(verdicts(run(host, check=True)).values()) == {"compliant"}
+    # after a reboot only running values are missing
+    kept = tables.entries[:1], tables.eids[:1]
+    tables.entries, tables.eids = map(list, kept)
+    assert verdicts(run(host)) == {"kernel": "compliant", "PNET IDs": "changed", "UEIDs": "changed"}
     restored = run(host, state="restored")
     assert set(verdicts(restored).values()) == {"changed"}, restored
     assert tables.entries == [("SAPNET", "enc7", "n/a", 255)] and tables.eids == ["BEFORE"]
@@ -102,11 +105,12 @@ def test_the_unit_has_one_line_per_entry(host, tables, monkeypatch):
     unit, service = re.search(r"(?ms)^\[Unit\]\n(.*)^\[Service\]\n(.*)", host.read(UNIT)).groups()
     assert "Before=sapinit.service saphostagent.service pacemaker.service SAP.slice SAPABC_01.service\n" in unit
     assert "ExecStart=/usr/bin/python3 -I %s %s\n" % (PROGRAM, UNIT) in service
-    assert [line for line in service.splitlines() if line.startswith("X-SMC=")] == [
-        "X-SMC=device mlx5_0 SAPNET 2",
-        "X-SMC=interface enc1 SAPNET 0",
-        "X-SMC=ueid SAP.UEID-1",
-    ]
+    lines = ["device mlx5_0 SAPNET 2", "interface enc1 SAPNET 0", "ueid SAP.UEID-1"]
+    assert re.findall("(?m)^X-SMC=(.*)$", service) == lines
+    # an edited line is told
+    host.write(UNIT, host.read(UNIT).replace("interface enc1 SAPNET 0", "interface enc1 SAPNET 0 # mine"))
+    found = records(run(host, check=True))["PNET IDs"]
+    assert found["verdict"] == "drifted" and "edited by hand" in found["reason"]
 
 
 def test_the_program_runs_without_the_collection(host, tables, tmp_path):
@@ -126,26 +130,6 @@ def test_the_program_runs_without_the_collection(host, tables, tmp_path):
     assert not host.exists(PROGRAM)
 
 
-@pytest.mark.parametrize("lost", [WANTS + "/zpower-sap-tuning-smc.service", UNIT, PROGRAM, MODULES])
-def test_what_is_missing_at_the_next_boot_is_found_and_repaired(host, tables, lost):
-    run(host)
-    os.unlink(host.path(lost))
-    assert verdicts(run(host, check=True))["kernel"] == "drifted"
-    run(host)
-    assert set(verdicts(run(host, check=True)).values()) == {"compliant"}
-
-
-def test_after_a_reboot_only_running_values_are_missing(host, tables):
-    run(host)
-    tables.entries, tables.eids = [], []
-    result = run(host)
-    assert verdicts(result) == {"kernel": "compliant", "PNET IDs": "changed", "UEIDs": "changed"}
-    # an edited line is told
-    host.write(UNIT, host.read(UNIT).replace("interface enc1 SAPNET 0", "interface enc1 SAPNET 0 # mine"))
-    found = record(run(host, check=True), "PNET IDs")
-    assert found["verdict"] == "drifted" and "edited by hand" in found["reason"]
-
-
 def test_an_entry_of_someone_else_is_replaced_and_comes_back(host, tables):
     tables.add("THEIRS", ethernet="enc1")
     host.fill("/proc/net/protocols", PROTOCOLS)
@@ -157,45 +141,32 @@ def test_an_entry_of_someone_else_is_replaced_and_comes_back(host, tables):
     run(host, ueids=[])
     tables.entries = [("OTHERS", "enc1", "n/a", 255), ("SAPNET", "n/a", "mlx5_0", 2)]
     result = run(host, state="restored")
-    assert "changed by someone else" in record(result, "PNET IDs")["reason"]
+    assert "changed by someone else" in records(result)["PNET IDs"]["reason"]
     assert tables.entries == [("OTHERS", "enc1", "n/a", 255)]
-
-
-def test_a_module_that_is_built_in_needs_no_file(host, tables):
-    host.fill("/lib/modules/%s/modules.builtin" % RELEASE, "kernel/net/smc/smc.ko")
-    host.fill("/proc/net/protocols", PROTOCOLS)
-    run(host)
-    assert not host.exists(MODULES)
-
-
-def test_without_systemd_the_running_values_are_set(host, tables):
-    os.rmdir(host.path("/run/systemd/system"))
-    result = run(host)
-    assert "no systemd" in " ".join(record(result, "kernel")["remarks"])
-    assert len(tables.entries) == 2 and not host.exists(UNIT)
 
 
 def test_a_refused_module_or_entry_is_explained(host, tables):
     host.modprobe = Result(1, "", "modprobe: ERROR: could not insert 'smc': Operation not permitted\n")
     result = run(host)
-    assert result["failed"] and "could not insert 'smc'" in record(result, "kernel")["reason"]
+    assert result["failed"] and "could not insert 'smc'" in records(result)["kernel"]["reason"]
     assert tables.entries == []
     host.modprobe = Result(0, "", "")
     tables.hardware = {"enc1"}
     result = run(host)
     assert result["failed"]
-    assert "cannot set the PNET ID of interface enc1 to SAPNET" in record(result, "PNET IDs")["reason"]
+    assert "cannot set the PNET ID of interface enc1 to SAPNET" in records(result)["PNET IDs"]["reason"]
     assert tables.entries == [] and tables.eids == ["SAP.UEID-1"]
     assert "interface enc1" not in host.read(UNIT)
 
 
-@pytest.mark.parametrize("loaded", [True, False])
-def test_an_old_kernel_has_no_ueids(host, tables, loaded):
-    if loaded:
-        host.fill("/proc/net/protocols", PROTOCOLS)
+def test_a_built_in_module_needs_no_file_and_a_host_without_systemd_and_ueids_no_unit(host, tables):
+    host.fill("/lib/modules/%s/modules.builtin" % RELEASE, "kernel/net/smc/smc.ko")
+    os.rmdir(host.path("/run/systemd/system"))
     tables.no_ueids = True
-    assert verdicts(run(host))["UEIDs"] == "unsupported"
-    assert "ueid" not in host.read(UNIT)
+    result = run(host)
+    assert "no systemd" in " ".join(records(result)["kernel"]["remarks"])
+    assert verdicts(result)["UEIDs"] == "unsupported"
+    assert len(tables.entries) == 2 and not host.exists(MODULES) and not host.exists(UNIT)
 
 
 def test_a_fifth_ueid_is_refused_before_anything_changes(host, tables):
@@ -223,23 +194,26 @@ def test_a_kernel_without_smc(host, tables, path, text, reason):
     host.fill(path, text)
     assert reason in kernel_ready(host)
     result = run(host)
-    assert set(verdicts(result).values()) == {"unsupported"} and reason in record(result, "kernel")["reason"]
-    assert all(found["wanted"] for found in result["tuning"]) and record(result, "UEIDs")["wanted"]["ueids"]
+    assert set(verdicts(result).values()) == {"unsupported"} and reason in records(result)["kernel"]["reason"]
+    assert all(found["wanted"] for found in result["tuning"]) and records(result)["UEIDs"]["wanted"]["ueids"]
     assert host.calls == [] and tables.asked == []
 
 
-def test_a_kernel_that_has_smc_or_can_load_it(host, tables):
+def test_a_block_at_the_next_boot_is_told_although_the_module_is_loaded(host, tables):
     assert kernel_ready(host) == ""
-    # a block at the next boot is told, although the module is loaded
     run(host)
     host.fill("/etc/modprobe.d/site.conf", "install smc /bin/false")
-    found = record(run(host, check=True), "kernel")
+    found = records(run(host, check=True))["kernel"]
     assert found["verdict"] == "drifted" and "keeps the module smc from being loaded" in found["reason"]
     host.fill(DEP, "")
     assert kernel_ready(host) == ""
 
 
 # preconditions
+
+
+def kernel_row(host, **changes):
+    return records(run(host, check=True, **changes))["kernel"]
 
 
 def ebcdic(*names):
@@ -267,31 +241,24 @@ def ism(host, pci, pnet_id=""):
 
 def test_ids_of_the_hardware_are_left_alone(host, tables):
     osa(host, "enc1", "SAPNET", "1")
-    found = record(run(host, ueids=[]), "PNET IDs")
+    found = records(run(host, ueids=[]))["PNET IDs"]
     assert found["remarks"] == ["the hardware gives interface enc1 the PNET ID SAPNET, so nothing is set"]
     assert tables.entries == [("SAPNET", "n/a", "mlx5_0", 2)]
     osa(host, "enc1", "OTHER")
-    found = record(run(host, check=True, ueids=[]), "PNET IDs")
+    found = records(run(host, check=True, ueids=[]))["PNET IDs"]
     assert found["verdict"] == "drifted"
     assert "gives interface enc1 the PNET ID OTHER, which no table overrides" in found["reason"]
-
-
-def test_all_ids_of_the_hardware_need_nothing(host, tables):
     osa(host, "enc1", "SAPNET")
-    # the ID of a VLAN is that of its base
+    # the ID of a VLAN is that of its base, and ports of one RoCE adapter have their own
     host.interface("vlan7")
     os.symlink(host.path("/sys/class/net/enc1"), host.path("/sys/class/net/vlan7/lower_enc1"))
-    # ports of one RoCE adapter have their own IDs
     binary(host, "/sys/class/infiniband/mlx5_0/device/util_string", ebcdic("ONE", "SAPNET"))
+    run(host, state="restored")
     entries = [*ASKED["pnet_ids"], {"name": "SAPNET", "interface": "vlan7"}]
-    found = record(run(host, pnet_ids=entries, ueids=[], check=True), "PNET IDs")
+    found = records(run(host, pnet_ids=entries, ueids=[], check=True))["PNET IDs"]
     assert found["verdict"] == "compliant" and found["wanted"]["interface enc1"] == "SAPNET"
     for name in ("interface enc1", "interface vlan7", "device mlx5_0"):
         assert "the hardware gives %s the PNET ID SAPNET" % name in found["reason"]
-
-
-def kernel_row(host, **changes):
-    return record(run(host, check=True, **changes), "kernel")
 
 
 def test_no_device_or_loopback_alone_serves_no_other_host(host, tables, monkeypatch):
@@ -347,14 +314,6 @@ def test_sizes_mtu_limits_and_other_kernels_are_remarks(host, tables):
     assert "limit_smc_hs is 1" in said and "the installed kernel 7.2.13 has no SMC" in said
 
 
-def test_a_captured_tree_is_never_asked_over_netlink(host, tables, monkeypatch):
-    monkeypatch.setattr(smc_network, "is_live", lambda host: host.root == "/")
-    host.fill("/proc/net/protocols", PROTOCOLS)
-    result = run(host, check=True)
-    assert tables.asked == []
-    assert record(result, "PNET IDs")["remarks"] == ["the kernel's table is not in this tree"]
-
-
 @pytest.mark.parametrize("address, router", [("10.1.2.3", None), ("10.2.0.9", "10.1.0.1"), ("db", None), ("::1", None)])
 def test_the_router_on_the_way(monkeypatch, host, address, router):
     def question(protocol, kind, payload):
@@ -373,17 +332,12 @@ def test_the_router_on_the_way(monkeypatch, host, address, router):
     assert routes.router_to(Host(), address) is None
 
 
-# the request
-
-
 @pytest.mark.parametrize(
     "entries, sentence",
     [
         ([{"name": "SAP_NET", "interface": "enc1"}], "'SAP_NET' is no PNET ID"),
         ([{"name": "A" * 17, "interface": "enc1"}], "no PNET ID"),
-        ([{"name": "", "interface": "enc1"}], "no PNET ID"),
         ([{"name": "NET"}], "NET: give one of interface, device and pci"),
-        ([{"name": "NET", "interface": "enc1", "device": "mlx5_0"}], "give one of"),
         ([{"name": "NET", "interface": "enc1 x"}], "interface is 'enc1 x'"),
         ([{"name": "NET", "device": "../x"}], "device is '../x'"),
         ([{"name": "NET", "pci": "00:00.0"}], "give a PCI address such as 0001:00:00.0"),
@@ -396,7 +350,10 @@ def test_a_wrong_entry_is_explained(entries, sentence):
         smc_requests.parse_pnet_ids(entries)
 
 
-def test_ueids():
+def test_entries_and_ueids():
+    entries = [{"name": " net ", "pci": "000A:00:00.0"}, {"name": "NET", "device": "mlx5_0", "interface": None}]
+    devices = {("device", name): ("NET", 1) for name in ("000a:00:00.0", "mlx5_0")}
+    assert smc_requests.parse_pnet_ids(entries) == devices
     assert smc_requests.parse_ueids(["A", "B.1-X", "A"]) == ["A", "B.1-X"]
     with pytest.raises(InputError, match="5 are too many"):
         smc_requests.parse_ueids(list("ABCDE"))
@@ -405,24 +362,12 @@ def test_ueids():
             smc_requests.parse_ueids([text])
 
 
-def test_entries():
-    entries = [{"name": " net ", "pci": "000A:00:00.0"}, {"name": "NET", "device": "mlx5_0", "interface": None}]
-    assert smc_requests.parse_pnet_ids(entries) == {
-        ("device", "000a:00:00.0"): ("NET", 1),
-        ("device", "mlx5_0"): ("NET", 1),
-    }
-    for kind, entry in (("interface", ("NET", 0)), ("device", ("NET", 1)), ("device", ("NET", 2)), ("device", None)):
-        assert smc_requests.parse_entry(kind, smc_requests.entry_text(entry)) == entry
-
-
 @pytest.mark.parametrize(
     "key, text, legible",
     [
-        ("smc pnet interface enc1", "SAPNET", True),
         ("smc pnet interface enc1", None, True),
         ("smc pnet device mlx5_0", "SAPNET port 2", True),
         ("smc pnet device mlx5_0", "sapnet", False),
-        ("smc ueid A", "present", True),
         ("smc ueid A", "absent", False),
         ("smc program", "0123", True),
     ],

@@ -7,7 +7,6 @@ import platform
 import pytest
 from aix import SMCR_FOUND, AixHost, Device
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_r import PRESETS, SmcR
 from runs import FOLDER, only, runner
 
@@ -31,14 +30,10 @@ def host(tmp_path):
     return AixHost(tmp_path)
 
 
-def test_the_presets_are_those_of_the_study():
-    assert PRESETS["enabled"] == ENABLED
-    changed = {name: value for name, value in PRESETS["optimized"].items() if value != ENABLED[name]}
-    assert changed == {"conns_per_lg": "64", "init_snd_pools": "16", "rx_intr_packets": "256"}
-    assert set(PRESETS["optimized"]) == set(ENABLED) and PRESETS["disabled"] == {"enabled": "0"}
-
-
 def test_on_tuned_off_and_back(host):
+    # those of the study
+    changed = {name: value for name, value in PRESETS["optimized"].items() if ENABLED[name] != value}
+    assert changed == {"conns_per_lg": "64", "init_snd_pools": "16", "rx_intr_packets": "256"}
     found = host.values()
     predicted = run(host, True, preset="enabled")
     assert only(predicted)["verdict"] == "drifted" and host.values() == found
@@ -53,7 +48,10 @@ def test_on_tuned_off_and_back(host):
     assert only(run(host, preset="disabled"))["verdict"] == "changed"
     assert host.devices["smcr0"].stored["enabled"] == "0"
     assert len(host.changes()) == 3
-    run(host, state="restored")
+    # the way back asks for nothing but the device
+    host.level = "7100-03-04-1441"
+    del host.devices["ent0"], found["ent0"]
+    assert only(run(host, state="restored"))["verdict"] == "changed"
     assert host.values() == found and not host.exists(FOLDER)
 
 
@@ -71,15 +69,12 @@ def test_values_of_the_site_win_over_the_preset(host):
         ({}, "give a preset, attributes or sap_ports"),
         ({"attributes": {"enabled": 1}}, "attributes: ip_addr_list and port_range of smcr0 would be empty"),
         ({"attributes": {"enabled": 1, "port_range": "any"}}, "ip_addr_list of smcr0 would be empty"),
-        (
-            {"attributes": {"enabled": 1, "port_range": " ", "ip_addr_list": "any"}},
-            "port_range of smcr0 would be empty",
-        ),
+        ({"attributes": {"enabled": 1, "port_range": " ", "ip_addr_list": "any"}}, "port_range of smcr0 would be emp"),
         ({"attributes": {"port_range": "any"}, "preset": "enabled", "sap_ports": ["00"]}, "both give port_range"),
         ({"device": "smcr0 -a", "preset": "enabled"}, "device: 'smcr0 -a' is no name"),
         *(
             ({"preset": "enabled", "sap_ports": instances}, "is no instance number")
-            for instances in (["D00"], ["100"], ["-1"], [""], ["00", "00-05"], ["00\n"])
+            for instances in (["D00"], ["100"], ["00\n"])
         ),
     ],
 )
@@ -89,15 +84,11 @@ def test_mistakes_are_refused(host, asked, words):
     assert host.changes() == []
 
 
-def test_a_list_that_would_be_empty_is_an_error_where_smc_r_is_on_already(host):
+def test_what_someone_else_has_emptied_is_drift_and_no_error(host):
     run(host, preset="enabled")
     with pytest.raises(InputError, match="ip_addr_list of smcr0 would be empty"):
         run(host, attributes={"ip_addr_list": ""})
-    assert only(run(host, attributes={"ip_addr_list": "", "enabled": 0}))["verdict"] == "changed"
-
-
-def test_what_someone_else_has_emptied_is_drift_and_no_error(host):
-    run(host, preset="enabled")
+    assert only(run(host, True, attributes={"ip_addr_list": "", "enabled": 0}))["verdict"] == "drifted"
     for values in (host.devices["smcr0"].stored, host.devices["smcr0"].in_force):
         values["port_range"] = ""
     record = only(run(host, True, attributes={"conns_per_lg": 16}))
@@ -109,16 +100,12 @@ def test_what_someone_else_has_emptied_is_drift_and_no_error(host):
     assert only(run(host, preset="enabled"))["verdict"] == "changed"
 
 
-# SAP's ports
-
-
 @pytest.mark.parametrize(
     "instances, ports",
     [
         (["00"], "3200,3300,3600,3900,8000,44300"),
         # YAML reads 00 and 01 as numbers
         (["1", "0"], "3200-3201,3300-3301,3600-3601,3900-3901,8000-8001,44300-44301"),
-        (["10", "10"], "3210,3310,3610,3910,8010,44310"),
         (["99"], "3299,3399,3699,3999,8099,44399"),
     ],
 )
@@ -127,9 +114,6 @@ def test_ports_of_instances(host, instances, ports):
     assert host.devices["smcr0"].stored["port_range"] == ports
     (remark,) = record["remarks"]
     assert "how port_range takes several ports is not published" in remark
-
-
-# which device
 
 
 def test_which_device_is_meant(host):
@@ -156,7 +140,13 @@ def test_which_device_is_meant(host):
     assert host.devices["smcr0"].stored == SMCR_FOUND
 
 
-# what must be there
+@pytest.mark.parametrize("level", ["7200-02-00-1731", "7300-00-00-2148", ""])
+def test_newer_ones_and_those_that_do_not_tell_are_taken(host, level):
+    host.level = level
+    assert only(run(host, preset="enabled"))["verdict"] == "changed"
+    asked = [argv for argv in host.calls if argv[0] == "oslevel"]
+    # it is slow: once in a run, whatever the run does
+    assert asked == ([["oslevel", "-s"]] if level else [["oslevel", "-s"], ["oslevel", "-r"]])
 
 
 @pytest.mark.parametrize("level", ["7200-01-06-1845", "7100-05-12-2320"])
@@ -165,15 +155,6 @@ def test_an_older_aix_is_unsupported(host, level):
     record = only(run(host, preset="enabled"))
     assert record["verdict"] == "unsupported" and level in record["reason"] and "7200-02 or later" in record["reason"]
     assert record["wanted"]["state"] == "present" and record["wanted"]["attributes"]
-
-
-@pytest.mark.parametrize("level", ["7200-02-00-1731", "7300-00-00-2148", ""])
-def test_newer_ones_and_those_that_do_not_tell_are_taken(host, level):
-    host.level = level
-    assert only(run(host, preset="enabled"))["verdict"] == "changed"
-    asked = [argv for argv in host.calls if argv[0] == "oslevel"]
-    # it is slow: once in a run, whatever the run does
-    assert asked == ([["oslevel", "-s"]] if level else [["oslevel", "-s"], ["oslevel", "-r"]])
 
 
 def test_a_device_that_is_missing_or_not_available_is_unsupported(host):
@@ -220,21 +201,7 @@ def test_published_attributes_may_be_missing_and_mistyped_ones_not(host):
     assert only(run(host, attributes={"conns_per_lg": 5}))["verdict"] == "changed"
 
 
-def test_the_way_back_asks_for_nothing_but_the_device(host):
-    run(host, preset="enabled")
-    host.level = "7100-03-04-1441"
-    del host.devices["ent0"]
-    assert only(run(host, state="restored"))["verdict"] == "changed"
-    assert host.devices["smcr0"].stored == SMCR_FOUND
-
-
 def test_a_host_that_is_no_aix_is_not_applicable(host, monkeypatch):
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     record = only(run(host, preset="enabled"))
     assert (record["subject"], record["verdict"]) == ("smcr0", "not_applicable") and host.calls == []
-
-
-def test_lsdev_that_fails_is_no_missing_device(host):
-    host.answers["lsdev", "-C"] = Result(1, "", "lsdev: 0514-500 The database is locked.\n")
-    with pytest.raises(HostError, match="0514-500 The database is locked"):
-        run(host, preset="enabled")

@@ -31,10 +31,6 @@ def host(tmp_path, kind):
     return found
 
 
-def test_there_are_some():
-    assert "smc_sysctls" in [kind.name for kind in TABLES]
-
-
 @EVERY
 def test_values_are_set_kept_and_taken_back(host, kind):
     run, asked = runner(kind, settings=None), request(kind)
@@ -76,18 +72,6 @@ def test_another_setting_is_named(host, kind, file, wins):
     (other,) = found["conflicts"]
     assert (other["file"], other["value"], other["wins"]) == (path, first_value(kind, name), wins)
     assert found["verdict"] == ("drifted" if wins == "yes" else "changed")
-
-
-@EVERY
-def test_a_value_that_someone_else_changed_is_left_alone_on_the_way_back(host, kind):
-    run, name = runner(kind, **request(kind)), sorted(kind.table)[0]
-    path = sysctl_path("%s.%s" % (kind.subject, name))
-    run(host)
-    other = str(kind.table[name][0] + 1)
-    host.fill(path, other)
-    first_value_is_other = other == first_value(kind, name)
-    assert only(run(host, state="restored"))["verdict"] == ("changed" if first_value_is_other else "drifted")
-    assert host.value(path) == other and not host.exists(kind.file("sysctl.d"))
 
 
 @EVERY

@@ -81,19 +81,13 @@ def test_a_guest_of_kvm_has_topology_and_no_polarization(tmp_path, name):
     assert ("s390.topology: " in record["reason"]) is (value == "0")
 
 
-def test_there_are_captures_of_both_kinds():
+def test_a_guest_of_zvm_and_an_lpar_of_200_cpus_with_gaps_and_vlans(tmp_path):
     assert len(LPARS) >= 9 and GUESTS
-
-
-def test_a_guest_of_zvm(tmp_path):
-    captured.grow(tmp_path, synthetic.zvm_guest())
-    host = Host(str(tmp_path))
+    captured.grow(tmp_path / "zvm", synthetic.zvm_guest())
+    host = Host(str(tmp_path / "zvm"))
     record = polarization(host, "vertical")
     assert record["verdict"] == "unsupported" and "guest of z/VM" in record["reason"]
     assert topology(host)["verdict"] == "drifted"
-
-
-def test_an_lpar_of_200_cpus_with_gaps_and_vlans(tmp_path):
     captured.grow(tmp_path, synthetic.large_lpar(8))
     host = Host(str(tmp_path))
     record = polarization(host, "vertical")
