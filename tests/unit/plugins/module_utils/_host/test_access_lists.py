@@ -127,9 +127,6 @@ def test_without_lists_the_mode_decides(tmp_path, monkeypatch):
     assert not access_lists.lets_others_write("/x", 0o755, (0,), (0,)) and len(asked) == 3
 
 
-# real lists
-
-
 @pytest.fixture
 def exe(reachable):
     """A folder of root's with a program of root's."""

@@ -136,9 +136,6 @@ def test_a_program_has_no_input_and_no_open_file(tmp_path):
         assert Host().run([sys.executable, "-c", text]).out == " []\n"
 
 
-# the output
-
-
 @pytest.mark.parametrize("to", ["", " >&2"])
 def test_output_without_end_is_one_sentence_and_costs_little_memory(to):
     def flooded():
@@ -287,9 +284,6 @@ def _started_and_ended():
     process = commands.start(["sleep", "600"])
     commands.end(process)
     return process.returncode
-
-
-# the deputy
 
 
 @needs_root

@@ -73,9 +73,6 @@ def link_to_secret(host):
     return lambda path: os.symlink(host.path("/secret"), path)
 
 
-# who works
-
-
 def test_the_first_folder_or_link_of_another_user_decides(host, reachable):
     assert host.owner("/secret") is None and host.owner("/sapmnt") is None
     assert host.owner(PROFILE) == host.owner(FOLDER) == host.owner(FOLDER + "/none/at/all") == THEM.pw_uid
@@ -177,9 +174,6 @@ def _refuse(host):
     raise HostError("cannot list %s/x: none" % FOLDER, errno.EIO)
 
 
-# reading
-
-
 def test_a_link_to_a_file_of_roots_is_not_read(host):
     put_in_place(host, PROFILE, link_to_secret(host))
     with pytest.raises(HostError, match="cannot read %s: Permission denied .as nobody, the owner of the" % PROFILE):
@@ -242,9 +236,6 @@ def test_a_link_that_comes_between_the_look_and_the_reading_is_refused(host, mon
     monkeypatch.setattr(identities, "way", late)
     with pytest.raises(HostError, match="cannot read /file: Too many levels of symbolic links"):
         host.data("/file")
-
-
-# writing
 
 
 def test_what_is_in_the_place_of_lock_or_profile_is_not_written_to(host):
@@ -383,9 +374,6 @@ def test_root_that_may_not_become_another_user_is_told_what_to_do(host):
     said = ran(code, "setpriv", "--bounding-set", "-setuid,-setgid").stdout.decode()
     assert said.startswith("the folder belongs to nobody, and this process may not work as nobody (Operation not")
     assert "run as nobody, or as root outside of a container" in said
-
-
-# programs
 
 
 def program(folder, owner):

@@ -48,9 +48,6 @@ def figures_of(record):
     return [run["metrics"] for run in record["runs"]]
 
 
-# the metric
-
-
 def test_elapsed_time_decides_by_default():
     record = measured(python("import time; time.sleep(0.2)"))
     assert record["workload"]["metric"] == {"name": "elapsed_s", "unit": "s", "better": "lower"}
@@ -122,9 +119,6 @@ def test_it_ends_with_a_child_that_holds_its_output():
     os.kill(int(record["runs"][0]["raw"]), signal.SIGKILL)
 
 
-# around runs and rounds
-
-
 def note(path, word, code=0):
     return [sys.executable, "-c", "import sys; open(%r, 'a').write(%r); sys.exit(%d)" % (str(path), word + " ", code)]
 
@@ -176,9 +170,6 @@ def test_a_measurement_that_is_ended_ends_the_program_and_cleans_up(tmp_path, nu
         until(lambda: path.exists() and path.read_text() == "after cleanup ", "the round has cleaned up")
     assert path.read_text() == "after cleanup "
     until(lambda: processes.start_time(int(mark.read_text())) is None, "the process has ended")
-
-
-# environment, directory, program
 
 
 def test_environment_and_directory(tmp_path):
@@ -285,9 +276,6 @@ def test_only_root_runs_programs_as_others(monkeypatch):
     with pytest.raises(MeasureError, match="user is root, but only root may run a program as another user: set become"):
         made(options("true", user="root"))
     assert made(options("true")).params["user"] == "user id %d" % (os.getuid() + 4711)
-
-
-# options
 
 
 @pytest.mark.parametrize(

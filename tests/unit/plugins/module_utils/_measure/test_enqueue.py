@@ -98,9 +98,6 @@ def test_several_servers(tmp_path):
     assert (server.kind, server.sid, server.instance, server.number) == ("ENSA2", "C11", "SCS03", "03")
 
 
-# the server's own counters
-
-
 @pytest.mark.parametrize(
     "rows",
     [
@@ -172,9 +169,6 @@ def test_counters_that_cannot_be_had_are_no_metric_and_fail_no_run(tmp_path, mon
     record, counters = with_counters(tmp_path, monkeypatch, text, runs=1)
     assert errors(record) == [None] and set(record["runs"][0]["metrics"]) == {"units", "lock_us"}
     assert "401 Unauthorized" in counters.problem
-
-
-# programs and the guardian
 
 
 @pytest.fixture

@@ -89,9 +89,6 @@ def processes(code, text):
     return call("GetProcessList"), Result(code, said("GetProcessList", text), "")
 
 
-# parsers
-
-
 @pytest.mark.parametrize(
     "text, answer",
     [
@@ -185,9 +182,6 @@ WARNED = "***WARNING: Unexpected parameter: foo/bar =1\n"
 )
 def test_what_a_check_says(code, text, problems):
     assert sapcontrol.parse_check(code, text) == problems
-
-
-# sapcontrol
 
 
 @pytest.mark.parametrize(
@@ -360,9 +354,6 @@ def test_the_time_limit_of_every_call():
     SapControl(Slow(OURS, processes(4, "OK\n")), D00, 10).status()
     SapControl(Slow(OURS), D00).belongs()
     assert limits == [10, 10, 30]
-
-
-# sappfpar
 
 
 def asked(folder, *words):

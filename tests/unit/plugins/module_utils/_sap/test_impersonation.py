@@ -27,9 +27,6 @@ D00 = Instance(**dict(dict.fromkeys(Instance._fields), sid=SID, name="D00", numb
 PASSWD = {"/etc/passwd": "root:x:0:0::/root:/bin/sh\n%s:x:%d:79::/home/x:/bin/csh\n" % (D00.user, ADM)}
 
 
-# processes of this machine
-
-
 @pytest.fixture
 def start(monkeypatch):
     """A function that starts a process of this name, with these real and effective users; it returns the process id."""
@@ -85,9 +82,6 @@ def test_processes_of_sidadm_and_root_are_those_of_an_instance(start, monkeypatc
     # without <sid>adm only those of root count
     monkeypatch.setattr(processes, "uid_of", lambda name: None)
     assert seen() == (([work], [work], {service}) if users == (0,) else ([], [], set()))
-
-
-# trees
 
 
 def process(pid, name, users):

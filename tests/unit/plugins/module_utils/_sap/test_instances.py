@@ -139,9 +139,6 @@ def test_lines_of_sapservices():
         assert instances.parse_services(hostile) == []
 
 
-# lock servers
-
-
 @pytest.mark.parametrize(
     "text, expected",
     [
@@ -173,9 +170,6 @@ def test_only_central_services_and_their_replication_have_a_lock_server(grown):
     tree.update({"/usr/sap/PRD/" + name: FOLDER for name in names})
     found = {one.name: one.enqueue for one in instances.instances(grown(tree))}
     assert found == {"ASCS01": "ENSA2", "ERS10": "ENSA2", "D00": None}
-
-
-# whose profile
 
 
 def two_profiles(**more):
@@ -281,9 +275,6 @@ def test_a_name_without_one_profile_is_one_sentence(grown, sid, name, words):
         instances.profile_of(host, sid, name)
     assert words in str(error.value)
     assert [one.profile for one in instances.instances(host)] == [None]
-
-
-# what does not answer
 
 
 class Stale(Host):

@@ -75,18 +75,12 @@ def service(text, drop_in=None, unit=UNIT):
     return files
 
 
-# wanted or not
-
-
 @pytest.mark.parametrize(
     ("value", "wanted"), [("SCHED_RR", True), ("SCHED_FIFO", True), ("SCHED_OTHER", False), (None, False)]
 )
 def test_what_asks_for_a_realtime_scheduler(value, wanted):
     assert realtime.wants_realtime({"rdisp/linux/os_scheduler": value, "es/implementation": "std"}) is wanted
     assert realtime.wants_realtime({}) is False
-
-
-# the limit
 
 
 @pytest.mark.parametrize(
@@ -302,9 +296,6 @@ def test_everything_that_is_missing_is_named_at_once(machine):
     assert found[2].startswith("kernel.sched_rt_runtime_us is 0")
 
 
-# what is left to others
-
-
 @pytest.mark.parametrize(
     ("runtime", "words"),
     [("950000", ["leave 5 % of the CPU time"]), ("-1", ["block all other processes"]), ("0", []), ("", [])],
@@ -312,9 +303,6 @@ def test_everything_that_is_missing_is_named_at_once(machine):
 def test_what_realtime_leaves_to_others_is_said(machine, runtime, words):
     found = realtime.remarks(machine({RUNTIME: runtime + "\n"}))
     assert [word in sentence for word, sentence in zip(words, found)] == [True] * len(words) == [True] * len(found)
-
-
-# the proof
 
 
 def test_work_processes_are_the_children_of_the_dispatcher(machine):

@@ -197,9 +197,6 @@ def test_the_values_are_read_again_under_the_lock_and_as_proof(host, monkeypatch
     assert sorted(calls) == ["no -F -x", "no -x", "vmo -F -x", "vmo -x"]
 
 
-# types
-
-
 @pytest.mark.parametrize(
     "name, first, value, call", [("ipqmaxlen", "100", 512, "no -r -o ipqmaxlen=512"), ("psebufcalls", "20", 30, None)]
 )
@@ -412,9 +409,6 @@ def test_mistakes_in_the_request(host, values, words):
     with pytest.raises(InputError) as caught:
         run(host, values=values)
     assert words in str(caught.value) and host.asked == []
-
-
-# where it does not apply
 
 
 @pytest.mark.parametrize(

@@ -62,9 +62,6 @@ def wins(found):
     return [(one["what"], os.path.basename(one["file"]), one["value"], one["wins"]) for one in found["conflicts"]]
 
 
-# limits of open files
-
-
 def test_open_files_are_set_for_logins_and_units_and_taken_back(host):
     host.instance("PRD", "[Service]\nUser=prdadm")
     host.instance("QAS")
@@ -185,9 +182,6 @@ def test_a_refused_reload_leaves_no_drop_in(host):
     assert found["reason"].startswith("fs.nr_open is 524288: pam_limits would refuse logins")
 
 
-# uuidd.socket
-
-
 @pytest.mark.parametrize(
     "states, commands, back",
     [
@@ -286,9 +280,6 @@ def test_who_else_starts_or_stops_the_socket_is_named(host):
     host.enable("site")
     found = record(host, "uuidd.socket")
     assert found["verdict"] == "drifted" and wins(found)[-1] == ("unit", "site.service", "inactive", "yes")
-
-
-# the scheduler
 
 
 def test_the_scheduler_of_scsi_disks_is_set_kept_and_taken_back(host):

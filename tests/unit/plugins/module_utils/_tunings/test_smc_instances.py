@@ -139,9 +139,6 @@ def test_a_new_line_gets_the_number_above_the_used_ones_and_keeps_other_librarie
     assert host.data(D00) == before
 
 
-# what must be there before anything is changed
-
-
 def test_a_kernel_without_smc_is_refused_and_told_loudly_if_it_comes_later(host):
     with_smc = {path: host.data(path) for path in ("/proc/net/protocols", MODULES_DEP)}
     host.kernel_without_smc()
@@ -217,9 +214,6 @@ def test_an_instance_that_is_no_longer_asked_for_is_an_orphan(host):
     params = dict(DEFAULTS, instances=[], pnet_ids=[], ueids=["A"], restart=[], restart_timeout=5, change="")
     found = of(Run(Smc(host, params), Journal(host, "smc", FOLDER), "present", True, complete=True).run())
     assert found["verdict"] == "drifted" and "no longer asked for" in found["reason"]
-
-
-# processes and connections
 
 
 def smc(mode, inode, reason=0):

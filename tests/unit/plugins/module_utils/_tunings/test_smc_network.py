@@ -177,9 +177,6 @@ def test_a_fifth_ueid_is_refused_before_anything_changes(host, tables):
     assert tables.changes == []
 
 
-# the kernel
-
-
 @pytest.mark.parametrize(
     "path, text, reason",
     [
@@ -207,9 +204,6 @@ def test_a_block_at_the_next_boot_is_told_although_the_module_is_loaded(host, ta
     assert found["verdict"] == "drifted" and "keeps the module smc from being loaded" in found["reason"]
     host.fill(DEP, "")
     assert kernel_ready(host) == ""
-
-
-# preconditions
 
 
 def kernel_row(host, **changes):

@@ -174,9 +174,6 @@ def test_a_kernel_without_the_sysctl_is_unsupported_and_another_system_not_appli
     assert (found["subject"], found["verdict"]) == ("all", "not_applicable")
 
 
-# other places
-
-
 @pytest.mark.parametrize(
     "path, line, verdict",
     [
@@ -196,9 +193,6 @@ def test_bytes_and_ratio_are_one_knob_for_other_files_too(host, path, line, verd
     run(host, state="restored")
     assert host.value(path_of("vm.dirty_background_ratio")) == "5"
     assert host.value(path_of("vm.dirty_background_bytes")) == "0"
-
-
-# who is in charge
 
 
 def test_sapconf_keeps_its_values(host):
@@ -260,9 +254,6 @@ def test_saptune_keeps_its_values(host, file):
     found = present(host)
     assert "left to saptune" in found[MAPS]["remarks"][0] and found[MAPS]["before"]["next_boot"] == {MAPS: "2147483647"}
     assert "left to saptune" in found["/dev/shm"]["remarks"][0]
-
-
-# /dev/shm
 
 
 @pytest.mark.parametrize(

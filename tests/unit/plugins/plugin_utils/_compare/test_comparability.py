@@ -111,9 +111,6 @@ def test_an_entitlement_has_to_match_if_both_states_know_it(before, after, verdi
     assert main(report_of(records, expected_change=["entitlement"]))["verdict"] == "IMPROVED"
 
 
-# Did the tuning take effect?
-
-
 def tunings_of(**changes):
     """The tunings files of both hosts; ``changes`` replace items of the single tuning in those of the phase after."""
     files = list(factory.change_tunings(BETTER))
@@ -221,9 +218,6 @@ def test_what_check_mode_predicts_was_not_in_force():
     # a state before that only the tuning saw
     files = [item for item in tunings_of() if item["phase"] == "after"]
     assert main(report_of(records_of(), files))["verdict"] == "IMPROVED"
-
-
-# Control
 
 
 def test_a_control_that_moved_leaves_nothing_to_conclude_on_its_host():
@@ -362,9 +356,6 @@ def test_a_setting_of_the_application_has_to_match_unless_it_is_declared():
         assert declared["declared"] == [pattern]
 
 
-# Declared differences
-
-
 @pytest.mark.parametrize("pattern", ["machine", "client.machine", "*.machine", "client.*"])
 def test_a_declared_difference_is_shown_and_no_obstacle(pattern):
     records = spoil(records_of(), lambda record: record["fingerprint"]["client"].update(machine="3931"), "after")
@@ -383,9 +374,6 @@ def test_a_declared_difference_is_shown_and_no_obstacle(pattern):
 def test_a_declaration_of_nothing_is_refused_in_words(pattern):
     with pytest.raises(ValueError, match="names no item that must match: use one of .*kernel"):
         report_of(records_of(), expected_change=[pattern])
-
-
-# Several states
 
 
 def experiment():

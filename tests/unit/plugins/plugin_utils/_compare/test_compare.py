@@ -255,9 +255,6 @@ def test_tied_values_still_give_a_verdict_and_one_value_everywhere_proves_nothin
     assert (found["verdict"], found["ratio"], found["low"], found["high"], found["p"]) == ("INCONCLUSIVE", 1, 1, 1, 1)
 
 
-# Material
-
-
 def test_one_step_of_the_clock_is_no_finding():
     """Two values of a clock with steps of 10 µs: one step of 60 is no finding, however often it repeats."""
     records = spoil(records_of(), constant(60.0), "before")
@@ -319,9 +316,6 @@ def test_resolution(values, step):
 def test_limits_that_would_conclude_from_nothing_are_errors(limits):
     with pytest.raises(ValueError, match="it has to lie"):
         Options(**limits)
-
-
-# The whole
 
 
 def make(word, host):

@@ -152,9 +152,6 @@ def test_a_workload_whose_figures_are_all_equal_hides_nothing_of_the_others():
     assert site.mean([math.inf]) == math.inf
 
 
-# Noise that a host shares with its control
-
-
 def beside(rounds=16, change=0.0, own=0.01, common=0.06):
     """A host whose rounds move with its control; ``own``: what each of both has for itself."""
     rng = random.Random(11)

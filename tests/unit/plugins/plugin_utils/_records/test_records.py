@@ -254,9 +254,6 @@ def test_equal_parts_are_kept_once(tmp_path):
     assert len(states) == 2
 
 
-# Records of earlier versions
-
-
 def test_records_of_the_first_version_still_give_their_report(tmp_path):
     stored = json.loads((FOLDER / "version-0.1.0.json").read_text(encoding="utf-8"))
     factory.write_change(tmp_path, stored["records"], stored["tunings"])

@@ -222,9 +222,6 @@ def test_fewer_errors_and_retransmits_afterwards_never_help():
     assert (found["verdict"], found["guards"]) == ("UNCHANGED", [])
 
 
-# Flags
-
-
 def noisy_runs(record):
     for index, run in enumerate(record["runs"]):
         run["metrics"]["av2_us"] *= 0.8 + 0.1 * index
@@ -270,9 +267,6 @@ def test_a_trend_is_flagged():
     assert any("drift in one direction" in flag for flag in found["flags"])
 
 
-# Design
-
-
 def test_a_design_is_not_believed_but_verified():
     def told(design):
         return lambda record: record["protocol"].update(design=design)
@@ -288,9 +282,6 @@ def test_a_design_is_not_believed_but_verified():
     report = report_of(spoil(records_of(), lambda record: record.update(started="at ten")))
     assert "the order of the rounds is unknown" in main(report)["flags"][0]
     assert report["protocol"]["design"] == "mixed"
-
-
-# CPU
 
 
 def test_cpu_costs_are_tested_and_flag_but_do_not_decide():
