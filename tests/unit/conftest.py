@@ -54,7 +54,7 @@ def pytest_configure(config):
         env = dict(os.environ, PATH=os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"]))
         subprocess.run(["ip", "link", "set", "lo", "up"], env=env, check=True)
         # getaddrinfo with AI_ADDRCONFIG (netperf) resolves nothing if there are only addresses of loopback
-        subprocess.run(["ip", "address", "add", "192.0.2.1/32", "dev", "lo"], env=env, check=True)
+        subprocess.run(["ip", "address", "add", "198.18.0.1/32", "dev", "lo"], env=env, check=True)
         config.pluginmanager.register(NothingLeft(), "nothing_left")
 
 
