@@ -35,7 +35,7 @@ demo: ## an experiment with three levels of RPS on two hosts of this machine, se
 	@tests/setup.sh demo
 	@tests/demo/run
 
-test: ## what every change must pass first, set-up included, in 5 to 8 minutes; prints CPU time and what is slowest
+test: ## what every change must pass first, set-up included, in about 4 minutes; prints CPU time and what is slowest
 	@tests/setup.sh test
 	@$(SESSIONS) --cpu 600 900 $(TESTS)
 
