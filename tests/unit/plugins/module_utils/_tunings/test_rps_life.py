@@ -159,9 +159,9 @@ def test_a_full_disk_changes_nothing(tmp_path):
 @pytest.mark.parametrize(
     "number, words",
     [
-        (errno.EROFS, "/sys is read-only here, as in a container"),
-        (errno.ENODEV, "the interface or its receive queue vanished meanwhile"),
-        (errno.EINVAL, "isolated (isolcpus, nohz_full)"),
+        (errno.EROFS, "read-only"),
+        (errno.ENODEV, "receive queue"),
+        (errno.EINVAL, "isolcpus"),
     ],
 )
 def test_what_the_kernel_refuses_is_one_sentence_and_the_rest_goes_on(host, number, words):
