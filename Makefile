@@ -29,7 +29,7 @@ help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: ## install everything the tests need: Debian packages, .venv, pinned Python requirements
-	@tests/setup.sh test
+	@tests/setup.sh all
 
 demo: ## an experiment with three levels of RPS on two hosts of this machine, set-up included; under 4 minutes if it is idle
 	@tests/setup.sh demo
@@ -64,11 +64,11 @@ lint: ## ruff, yamllint, mypy, changelog, licences, ansible-lint
 	@$(SESSIONS) quick ansible-lint
 
 molecule: ## the molecule scenarios; SCENARIO=name for one, on the newest ansible-core
-	@tests/setup.sh test
+	@tests/setup.sh gate
 	@$(SESSIONS) $(if $(filter all,$(SCENARIO)),molecule,"molecule(newest-$(SCENARIO))")
 
 bench: ## figures, one line each, also in bench.json
-	@tests/setup.sh bench
+	@tests/setup.sh gate
 	@.venv/bin/python -m nox --session bench
 
 evidence: ## how often verdicts are right, on a lab of its own: 50 experiments, about 26 minutes; CASES='aa=2 slower' for some

@@ -41,4 +41,4 @@ def fixture_site() -> Iterator[Site]:
 def fixture_axe() -> str:
     if AXE.is_file():
         return AXE.read_text(encoding="utf-8")
-    pytest.skip(f"{AXE} is not there; tests/setup.sh test installs it")
+    pytest.skip(f"{AXE} is not there; tests/setup.sh all installs it")
