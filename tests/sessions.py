@@ -24,6 +24,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, NamedTuple
 
+import homes
+
 HERE = Path(__file__).resolve().parents[1]
 NOX = [sys.executable, "-m", "nox", "--noxfile", str(HERE / "noxfile.py"), "--session"]
 AT_ONCE = min(2, len(os.sched_getaffinity(0)))
@@ -64,10 +66,7 @@ def start(session: str) -> Started:
     """Start a session in a process group, with a home and a folder for temporary files of its own."""
     output = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  (read when the session has ended)
     home = tempfile.TemporaryDirectory(prefix="zp-", ignore_cleanup_errors=True)
-    os.chmod(home.name, 0o1777)  # as /tmp: other users of the tests pass through it
-    theirs = {"XDG_CACHE_HOME": ".cache", "PYENV_ROOT": ".pyenv", "GIT_CONFIG_GLOBAL": ".gitconfig"}
-    kept = {name: os.environ.get(name, str(Path.home() / path)) for name, path in theirs.items()}
-    env = os.environ | OPTIONS | kept | {"HOME": home.name, "TMPDIR": home.name}
+    env = os.environ | OPTIONS | homes.variables(home.name)
     process = subprocess.Popen(
         [*NOX, session], stdout=output, stderr=subprocess.STDOUT, start_new_session=True, env=env
     )

@@ -34,20 +34,17 @@ def _link():
 
 
 _link()
-for folder in (COLLECTIONS, os.path.join(HERE, "support")):
+for folder in (os.path.dirname(HERE), COLLECTIONS, os.path.join(HERE, "support")):
     if folder not in sys.path:
         sys.path.insert(0, folder)
 
+import homes  # noqa: E402
+
 
 def pytest_configure(config):
-    home = os.path.expanduser("~")
-    os.environ.setdefault("XDG_CACHE_HOME", os.path.join(home, ".cache"))
-    os.environ.setdefault("PYENV_ROOT", os.path.join(home, ".pyenv"))
-    os.environ.setdefault("GIT_CONFIG_GLOBAL", os.path.join(home, ".gitconfig"))
     own = tempfile.mkdtemp(prefix="zp-")
-    os.chmod(own, 0o1777)  # as /tmp: other users of these tests pass through it
     config.add_cleanup(lambda: shutil.rmtree(own, ignore_errors=True))
-    os.environ["HOME"] = os.environ["TMPDIR"] = own
+    os.environ.update(homes.variables(own))
     tempfile.tempdir = None
     os.environ.pop("ANSIBLE_HOME", None)
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) == 0:
