@@ -6,6 +6,7 @@ Each process of pytest has a home, a folder for temporary files and, as root, a 
 test that leaves a process behind fails. Runs on Python 3.6 too.
 """
 
+import atexit
 import contextlib
 import ctypes
 import os
@@ -41,9 +42,16 @@ for folder in (os.path.dirname(HERE), COLLECTIONS, os.path.join(HERE, "support")
 import homes  # noqa: E402
 
 
+def _remove(folder, pid):
+    """Remove the folder of this process; a fork of it leaves the folder alone."""
+    if os.getpid() == pid:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def pytest_configure(config):
     own = tempfile.mkdtemp(prefix="zp-")
-    config.add_cleanup(lambda: shutil.rmtree(own, ignore_errors=True))
+    # after the clean-up of pytest's own temporary folders, which lie in it
+    atexit.register(_remove, own, os.getpid())
     os.environ.update(homes.variables(own))
     tempfile.tempdir = None
     os.environ.pop("ANSIBLE_HOME", None)
