@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import Any, cast
 
 from ansible.module_utils.parsing.convert_bool import boolean
+from ansible.plugins.loader import lookup_loader
 
 from ..lookup.tunings import known_tunings
 from ..modules.tunings import DOCUMENTATION
@@ -33,6 +34,7 @@ ARGUMENTS["names"]["choices"] = TUNINGS
 # Read where Ansible loads this plugin, before it forks the process of each host.
 for role in WITH_ROWS:
     role_values(role)
+lookup_loader.get("zpower.sap_tuning.tunings")
 
 
 class ActionModule(HonestAction):
@@ -50,19 +52,14 @@ class ActionModule(HonestAction):
         unknown = [name for name in tunings if name not in TUNINGS]
         if unknown:
             raise ValueError(f"there is no tuning '{unknown[0]}': tunings takes {', '.join(TUNINGS)}")
-        names = list(dict.fromkeys(tunings if arguments["names"] is None else arguments["names"]))
+        named = tunings if arguments["names"] is None else arguments["names"]
+        names = list(dict.fromkeys(map(str.__str__, named)))  # no cache finds the tagged strings of ansible-core 2.19
         self._check_tags(WITH_ROWS if arguments["check_platform"] else TUNINGS, variables)
         chosen = [name for name in names if self._tagged(name, variables)]
         self.check_common(templated(self._templar, variables))
         of_host = self._of_host(variables)
         options, mistakes = self._options(chosen, variables)
-        platform = {}
-        if arguments["check_platform"] and self._tagged("platform", variables):
-            asked = {} if self._rollback(variables) else self._platform(variables)
-            platform = {
-                "check_platform": True,
-                "platform": {**asked, "tunings": names, **arguments["platform"]},
-            }
+        platform = self._platform(names, arguments, variables)
         if mistakes and arguments["stop_on_error"]:
             raise ValueError("; ".join(mistakes.values()))
         later = variables.get("__sap_profile_order", {}).get("later", {})
@@ -127,8 +124,15 @@ class ActionModule(HonestAction):
         found = {"waivers": dated(value), "waiver_limits": list(limits), "strict": strict}
         return {**found, "groups": ["all", *variables.get("group_names", ())]}
 
-    def _platform(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of the platform check, without the tunings, which this task knows."""
+    def _platform(self, names: list[str], arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the platform check of these tunings, none if it is not chosen."""
+        if not arguments["check_platform"] or not self._tagged("platform", variables):
+            return {}
+        asked = {} if self._rollback(variables) else self._platform_options(variables)
+        return {"check_platform": True, "platform": {**asked, "tunings": names, **arguments["platform"]}}
+
+    def _platform_options(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of the platform check, without the tunings, which this task knows."""
         names = [name for name in role_specs("platform") if name != "platform_tunings"]
         with scope(self._templar, {**role_values("platform"), **variables}) as value_of:
             found = {name.removeprefix("platform_"): value_of(name) for name in names}
@@ -147,7 +151,10 @@ class ActionModule(HonestAction):
         options, mistakes = {}, {}
         for name in names:
             # as if the role were in the play
-            with scope(self._templar, {**role_values(name), **variables}) as value_of:
+            own = role_values(name)
+            if variables.keys().isdisjoint(own.get(f"__{name}_deprecated", ())):
+                own = {key: value for key, value in own.items() if not key.startswith("__")}  # a slow template less
+            with scope(self._templar, {**own, **variables}) as value_of:
                 try:
                     options[name] = module_options(name, role_specs(name), value_of)
                 except ValueError as error:

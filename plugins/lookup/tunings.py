@@ -39,6 +39,7 @@ _list:
 """
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from ansible.errors import AnsibleError
@@ -48,6 +49,7 @@ from ..plugin_utils._actions.role_options import templated
 from ..plugin_utils._actions.variables import COLLECTION
 
 
+@cache
 def known_tunings() -> list[str]:
     """The names of all tunings, sorted."""
     folder = COLLECTION / "plugins" / "module_utils" / "_tunings"

@@ -116,11 +116,12 @@ def templated(templar: Any, variables: Mapping[str, Any]) -> Callable[[str], Any
     placeholder = variables.get("omit", templar)
 
     def value_of(variable: str) -> Any:
-        if variable not in variables:
-            return None
+        value = variables.get(variable)
+        if value is None or type(value) in (bool, int, float):
+            return value
         try:
             # in a dictionary: from 2.19 on, Ansible drops its omitted entries and raises for an omitted value alone
-            found = templar.template({variable: variables[variable]})
+            found = templar.template({variable: value})
         except Exception as error:  # ansible-core 2.16 lets errors of Jinja and Python through
             raise ValueError(f"{variable}: {error}") from error
         return _without(placeholder, found).get(variable)

@@ -61,6 +61,7 @@ GENERIC = ("tune_", "verify_")
 PREFIXES = re.compile(f"(?:zpower|{'|'.join(ROLES)})_".replace("_", "[_.-]"), re.IGNORECASE)
 RESULT = {"changed", "failed"}  # of a task that registers a variable
 TEMPLATE = re.compile(r"\{[{%]")
+OF_MODULE = re.compile(r"^(argument '|value of )?(\w+)(?=[:']| is | has | must )")
 LONGEST, SHOWN = 450, 60
 
 
@@ -281,5 +282,4 @@ def option_names(role: str) -> dict[str, str]:
 
 def in_variables(names: Mapping[str, str], text: str) -> str:
     """The sentence of a module with the user's variable in the place of the option at its beginning."""
-    of_module = rf"^(argument '|value of )?({'|'.join(names)})(?=[:']| is | has | must )"
-    return re.sub(of_module, lambda found: (found[1] or "") + names[found[2]], text) if names else text
+    return OF_MODULE.sub(lambda found: (found[1] or "") + names.get(found[2], found[2]), text)

@@ -6,6 +6,8 @@ import re
 import unicodedata
 
 ELLIPSIS = "\u2026"
+NOT_PLAIN = re.compile(r"[^\t\n -~]")
+ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 
 
 def clean(value: object) -> str:
@@ -14,7 +16,7 @@ def clean(value: object) -> str:
     Line feeds and tabs stay. Surrogates and non-characters, which XML and UTF-8 refuse, become U+FFFD.
     """
     text = value if isinstance(value, str) else str(value)
-    return text if text.isprintable() else "".join(map(_visible, text))
+    return text if text.isprintable() else NOT_PLAIN.sub(lambda found: _visible(found[0]), text)
 
 
 def _visible(char: str) -> str:
@@ -32,7 +34,7 @@ def _visible(char: str) -> str:
 
 def clean_json(text: str) -> str:
     """:func:`clean` for JSON, also for characters that it holds as escapes; half of a pair of surrogates stays."""
-    return re.sub(r"\\(u[0-9a-fA-F]{4}|.)", _escape, clean(text))
+    return ESCAPED.sub(_escape, clean(text))
 
 
 def _escape(found: re.Match[str]) -> str:
