@@ -20,8 +20,8 @@ class ActionModule(ControllerAction):
         name = slices.run_name(options["run"])
         if not name:
             raise ValueError("run is empty; the name of a run with slices belongs there")
-        folder, key = slices.folder_of(results, kind, name), options["evidence_key"] or ""
-        document, written = slices.unite(folder, kind, key, by_hand=True, check=self._task.check_mode)
+        folder = slices.folder_of(results, kind, name)
+        document, written = slices.unite(folder, kind, by_hand=True, check=self._task.check_mode)
         return {
             "changed": written.changed,
             "msg": document["headline"],

@@ -19,7 +19,7 @@ description:
   - Plays with the variable C(zpower_evidence), as those of C(verify), C(site), C(rollback), C(rollout) and C(confirm),
     also write their evidence into C(<zpower_results>/<kind>/<UTC time>/) on the controller, as JSON, CSV, Markdown,
     HTML, JUnit XML and metrics. From the start of the play there is the JSON, which calls the run unfinished.
-    Their checksums are written last, and signed with the key in C(zpower_evidence_key).
+    Their checksums are written last.
   - Runs with the same C(zpower_run), such as the slices of a job of AWX, are united in
     C(<zpower_results>/<kind>/run-<name>/).
   - The command C(zpower_results_command) is called on the controller with the folder of the evidence.
@@ -60,7 +60,7 @@ from ..plugin_utils._actions.role_options import templated
 from ..plugin_utils._actions.variables import COLLECTION, collection_version, mistakes, refusal
 from ..plugin_utils._answers import facts
 from ..plugin_utils._answers.answers import RENAMED
-from ..plugin_utils._evidence import command, files, refusals, signing, slices, table, waiving
+from ..plugin_utils._evidence import command, files, refusals, slices, table, waiving
 from ..plugin_utils._evidence.document import LOST, build
 from ..plugin_utils._evidence.recording import Loss, Recording
 from ..plugin_utils._evidence.shapes import KINDS, Document, RunFields
@@ -197,12 +197,9 @@ def put_in_front(play: Any, message: str) -> None:
     play.pre_tasks = [Block.load({"block": [task]}, **first), *play.pre_tasks]
 
 
-def path(named: object) -> str:
-    return os.path.expanduser(os.path.expandvars(str(named)))
-
-
 def results_folder(play: Any, host: Any) -> Path:
-    return Path(path(variable(play, host, "zpower_results") or "results"))
+    named = str(variable(play, host, "zpower_results") or "results")
+    return Path(os.path.expanduser(os.path.expandvars(named)))
 
 
 def sources_of(inventory: Any) -> list[str]:
@@ -237,7 +234,6 @@ class CallbackModule(CallbackBase):
         self._rollout: Mapping[str, Any] = {}  # results and change of its state file, run of this process
         self._slices: dict[str, slices.Slice] = {}
         self._commands: dict[str, list[str]] = {}
-        self._keys: dict[str, str] = {}
         self._ours = False  # a play of the collection has begun
         self._refused: list[str] = []
 
@@ -336,9 +332,6 @@ class CallbackModule(CallbackBase):
         host = hosts[0] if hosts else None
         try:
             results = results_folder(play, host)
-            if key := path(variable(play, host, signing.VARIABLE) or ""):
-                signing.sign(os.devnull, key)
-            self._keys[kind] = key
             if run := slices.run_name(variable(play, host, slices.VARIABLE)):
                 self._slices[kind] = slices.new_slice(results, kind, run, self._current.begun)
                 self._folders[kind] = self._slices[kind].folder
@@ -471,9 +464,9 @@ class CallbackModule(CallbackBase):
             return ""
         try:
             if kind in self._slices:
-                return slices.write(document, self._slices[kind], self._keys[kind]).paths["html"]
+                return slices.write(document, self._slices[kind]).paths["html"]
             formats = files.FORMATS if document["run"]["ended"] else ("json",)
-            return files.write(document, self._folders[kind], formats, key=self._keys[kind]).paths.get("html", "")
+            return files.write(document, self._folders[kind], formats).paths.get("html", "")
         except slices.NotUnitedError as error:
             folder = self._folders[kind]
             self._display.warning(f"the slices of {folder} are not united: {error}; zpower.sap_tuning.unite does it")

@@ -26,9 +26,6 @@ options:
     type: str
     choices: [verify, site, rollback, confirm]
     default: verify
-  evidence_key:
-    description: A key of C(ssh-keygen) to sign the evidence with, as a path on the controller.
-    type: path
 seealso:
   - module: zpower.sap_tuning.evidence_diff_info
 """

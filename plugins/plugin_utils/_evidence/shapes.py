@@ -36,24 +36,14 @@ class _RunOfAll(TypedDict):
     skip_tags: list[str]
 
 
-class PreviousRun(TypedDict):
-    """The JSON of a run, named by its path in the results folder."""
-
-    path: str
-    sha256: str
-
-
 class RunFields(_RunOfAll, total=False):
     """One run of a playbook. Times are UTC in ISO 8601 with Z; ``ended`` is None until the run has ended.
 
     ``check``: a run in check mode. Always so for ``verify``; a check after a rollback is ``rollback`` with this.
     ``stopped``: why a rollout stopped, which is no error of any host; absent in all other runs.
-    ``previous``: the run of this results folder that ended before this one did, None for the first; absent until the
-    end, and in evidence of 0.9.0.
     """
 
     stopped: str
-    previous: PreviousRun | None
 
 
 class Totals(TypedDict):

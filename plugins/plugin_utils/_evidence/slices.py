@@ -65,23 +65,21 @@ def new_slice(results: Path, kind: str, run: str, begun: str) -> Slice:
         return Slice(folder, f"{files.stamp(begun)}-{secrets.token_hex(4)}")
 
 
-def write(document: Document, one: Slice, key: str = "") -> Written:
+def write(document: Document, one: Slice) -> Written:
     """Write the file of the slice, then the united files. NotUnitedError if only the first could be done; other errors
     as :func:`files.write`."""
     write_formats({"json": to_json.lines}, (document,), (one.path.parent, one.name), ["json"], check=False)
-    return unite(one.folder, document["run"]["kind"], key)[1]
+    return unite(one.folder, document["run"]["kind"])[1]
 
 
-def unite(
-    folder: Path, kind: str, key: str = "", by_hand: bool = False, check: bool = False
-) -> tuple[Document, Written]:
+def unite(folder: Path, kind: str, by_hand: bool = False, check: bool = False) -> tuple[Document, Written]:
     """Write the files of the run from its slices. ValueError if there is none. A person who unites ``by_hand`` needs no
     lock where the file system has none. With ``check`` nothing is written."""
     if not (folder / FOLDER).is_dir():
         raise ValueError(f"{folder} has no slices; the name of a run that has some belongs there")
     with contextlib.nullcontext() if check else _locked(folder, by_hand):
         document = united(kind, *_read(folder, kind))
-        return document, files.write(document, folder, check=check, key=key)
+        return document, files.write(document, folder, check=check)
 
 
 def begun(folder: Path) -> str:
