@@ -9,6 +9,7 @@ from typing import Any
 from ..modules.evidence_unite import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._evidence import slices
+from ..plugin_utils._pages.text import one_line
 
 
 class ActionModule(ControllerAction):
@@ -21,11 +22,15 @@ class ActionModule(ControllerAction):
         if not name:
             raise ValueError("run is empty; the name of a run with slices belongs there")
         folder = slices.folder_of(results, kind, name)
-        document, written = slices.unite(folder, kind, by_hand=True, check=self._task.check_mode)
+        document, written, doubts = slices.unite(folder, kind, check=self._task.check_mode)
+        for line in (*map(slices.called, document["slices"]), *document["problems"]):
+            self._display.display(one_line(line))
         return {
             "changed": written.changed,
-            "msg": document["headline"],
+            "failed": bool(doubts),
+            "msg": "; ".join(map(one_line, doubts)) or document["headline"],
             "result": document["result"],
             "problems": document["problems"],
+            "slices": document["slices"],
             "paths": written.paths,
         }

@@ -5,8 +5,8 @@
 The checksums of a folder are written last, in the form of sha256sum, so ``sha256sum -c`` checks them.
 """
 
+import hashlib
 import itertools
-import json
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -17,6 +17,7 @@ from .._pages.writing import Formats, Written, write_formats
 from .._records.checks import Fields
 from .._records.files import folder_below, read_regular, replacing
 from .._records.reading import VERDICTS
+from .._records.record_files import parse_json, sentence
 from .._records.shapes import check_shape
 from . import to_csv, to_html, to_junit, to_markdown, to_prom
 from .shapes import OUTCOMES, Document
@@ -30,7 +31,7 @@ FORMATS: Formats = {
     "prom": to_prom.lines,
 }
 
-LARGEST_FILE = 1 << 30
+LARGEST_FILE = 1 << 28
 SUMS = "SHA256SUMS"
 
 
@@ -73,12 +74,16 @@ def write(
 
 def read(path: Path) -> Document:
     """A document from its JSON file. OSError as the system gives it; ValueError says what is wrong with the file."""
+    return read_with_digest(path)[0]
+
+
+def read_with_digest(path: Path) -> tuple[Document, str]:
+    """A document, and the SHA-256 of the bytes that were read. Errors as :func:`read`."""
     try:
-        return check(json.loads(read_regular(path, LARGEST_FILE)))
-    except (RecursionError, UnicodeDecodeError, json.JSONDecodeError):
-        raise ValueError(f"{path} is no JSON file") from None
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+        data = read_regular(path, LARGEST_FILE)
+        return check(parse_json(data)), hashlib.sha256(data).hexdigest()
+    except (RecursionError, ValueError) as error:
+        raise ValueError(f"{path}: {sentence(error)}") from None
 
 
 def check(document: object) -> Document:
