@@ -22,13 +22,13 @@ class ActionModule(ControllerAction):
         if not name:
             raise ValueError("run is empty; the name of a run with slices belongs there")
         folder = slices.folder_of(results, kind, name)
-        document, written, doubts = slices.unite(folder, kind, check=self._task.check_mode)
+        document, written, left_out, late = slices.unite(folder, kind, check=self._task.check_mode)
         for line in (*map(slices.called, document["slices"]), *document["problems"]):
             self._display.display(one_line(line))
         return {
             "changed": written.changed,
-            "failed": bool(doubts),
-            "msg": "; ".join(map(one_line, doubts)) or document["headline"],
+            "failed": bool(left_out or late),
+            "msg": "; ".join(map(one_line, [*left_out, *late])) or document["headline"],
             "result": document["result"],
             "problems": document["problems"],
             "slices": document["slices"],

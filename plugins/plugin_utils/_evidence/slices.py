@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from .._pages import to_json
 from .._pages.text import listed, moment, natural, one_line, shorten
@@ -67,20 +68,28 @@ def new_slice(results: Path, kind: str, run: str, begun: str) -> Slice:
         return Slice(folder, f"{files.stamp(begun)}-{secrets.token_hex(4)}")
 
 
-def write(document: Document, one: Slice) -> Written:
+class Union(NamedTuple):
+    """The united run. ``left_out``, ``late``: sentences on slices that are not in it, or may not be of this run."""
+
+    document: Document
+    written: Written
+    left_out: list[str]
+    late: list[str]
+
+
+def write(document: Document, one: Slice) -> Union:
     """Write the file of the slice, then the united files. NotUnitedError if only the first could be done; other errors
     as :func:`files.write`."""
     about: RunFields = {**document["run"], "controller": platform.node(), "name": _name(one.folder)}
     place = (one.path.parent, one.name)
     write_formats({"json": to_json.lines}, ({**document, "run": about},), place, ["json"], check=False)
-    return unite(one.folder, document["run"]["kind"], one.path.name)[1]
+    return unite(one.folder, document["run"]["kind"], one.path.name)
 
 
-def unite(folder: Path, kind: str, own: str = "", check: bool = False) -> tuple[Document, Written, list[str]]:
+def unite(folder: Path, kind: str, own: str = "", check: bool = False) -> Union:
     """Write the files of the run from its slices. ValueError if there is none. With ``check`` nothing is written.
 
     ``own``: the slice whose process does so. A person needs no lock where the file system has none.
-    The last value: sentences on slices that were left out, or that may not be of this run.
     """
     if not (folder / FOLDER).is_dir():
         raise ValueError(f"{folder} has no slices; the name of a run that has some belongs there")
@@ -91,7 +100,7 @@ def unite(folder: Path, kind: str, own: str = "", check: bool = False) -> tuple[
         document = united(kind, [document for document, _use in parts], wrong, late)
         document["slices"] = uses
         known = {f"{FOLDER}/{use['file']}": use["sha256"] for use in uses}
-        return document, files.write(document, folder, check=check, known=known), [*wrong, *late]
+        return Union(document, files.write(document, folder, check=check, known=known), wrong, late)
 
 
 def _name(folder: Path) -> str:

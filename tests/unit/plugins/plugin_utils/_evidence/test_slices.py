@@ -126,7 +126,7 @@ def test_a_folder_holds_the_slices_and_the_united_files(tmp_path: Path) -> None:
     other = slices.new_slice(tmp_path, "verify", "4711", "2026-11-20T10:00:00Z")
     slices.write(part({"app2": "compliant"}), other)
     assert stored(folder)["result"] == "unfinished"
-    written = slices.write(part({"app1": "compliant"}), ours)
+    written = slices.write(part({"app1": "compliant"}), ours).written
     assert written.paths["html"] == str(folder / "verify.html")
     assert stored(folder)["headline"] == "All 2 hosts are compliant."
     assert {path.name for path in folder.iterdir()} == FORMATS | {slices.FOLDER, slices.LOCK, files.SUMS}
@@ -168,8 +168,8 @@ def test_a_foreign_file_is_left_out_and_told(tmp_path: Path, monkeypatch: pytest
     ours = slices.new_slice(tmp_path, "verify", "7", "2026-11-20T10:00:00Z")
     slices.write(part({"app1": "compliant"}), ours)
     ours.path.with_name("20260101T000000Z-a.json").write_text(text, "utf-8")
-    made, _written, doubts = slices.unite(ours.folder, "verify")
-    assert said in doubts[0] and doubts[0] in made["problems"] and made["result"] == "unfinished"
+    made, _written, (sentence,), _late = slices.unite(ours.folder, "verify")
+    assert said in sentence and sentence in made["problems"] and made["result"] == "unfinished"
 
 
 def test_each_slice_is_named_and_one_that_came_late_is_told(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_each_slice_is_named_and_one_that_came_late_is_told(tmp_path: Path) -> N
     assert platform.node() in page and "late" in page
     # or changes that of somebody else
     ours.path.write_text(ours.path.read_text("utf-8").replace("rx-0", "rx-1"), "utf-8")
-    assert any(ours.name in doubt for doubt in slices.unite(ours.folder, "verify")[2])
+    assert any(ours.name in doubt for doubt in slices.unite(ours.folder, "verify").late)
 
 
 NASTY = "a\x1b[31mb\x00\x0b\ufffe\u202e\ud800\n# c"
@@ -207,7 +207,7 @@ def test_what_somebody_else_put_into_a_slice_reaches_no_terminal_and_no_ticket(t
     document["run"]["begun"], document["problems"] = NASTY, [NASTY]
     one.path.write_text(json.dumps(document), "utf-8")
     (one.path.parent / os.fsdecode(b"\xff\x1b.json")).write_text("no JSON", "utf-8")
-    made, written, _doubts = slices.unite(one.folder, "verify")
+    made, written, *_doubts = slices.unite(one.folder, "verify")
     assert len(made["problems"]) == 2 and all(map(str.isprintable, made["problems"]))
     ticket = Path(written.paths["md"]).read_text("utf-8")
     assert ticket.replace("\n", "").isprintable() and "\n# c" not in ticket
