@@ -9,6 +9,7 @@ from typing import Any
 from ..modules.evidence_unite import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._evidence import slices
+from ..plugin_utils._pages.text import one_line
 
 
 class ActionModule(ControllerAction):
@@ -20,12 +21,16 @@ class ActionModule(ControllerAction):
         name = slices.run_name(options["run"])
         if not name:
             raise ValueError("run is empty; the name of a run with slices belongs there")
-        folder, key = slices.folder_of(results, kind, name), options["evidence_key"] or ""
-        document, written = slices.unite(folder, kind, key, by_hand=True, check=self._task.check_mode)
+        folder = slices.folder_of(results, kind, name)
+        document, written, left_out, late = slices.unite(folder, kind, check=self._task.check_mode)
+        for line in (*map(slices.called, document["slices"]), *document["problems"]):
+            self._display.display(one_line(line))
         return {
             "changed": written.changed,
-            "msg": document["headline"],
+            "failed": bool(left_out or late),
+            "msg": "; ".join(map(one_line, [*left_out, *late])) or document["headline"],
             "result": document["result"],
             "problems": document["problems"],
+            "slices": document["slices"],
             "paths": written.paths,
         }

@@ -19,7 +19,7 @@ description:
   - Plays with the variable C(zpower_evidence), as those of C(verify), C(site), C(rollback), C(rollout) and C(confirm),
     also write their evidence into C(<zpower_results>/<kind>/<UTC time>/) on the controller, as JSON, CSV, Markdown,
     HTML, JUnit XML and metrics. From the start of the play there is the JSON, which calls the run unfinished.
-    Their checksums are written last, and signed with the key in C(zpower_evidence_key).
+    Their checksums are written last.
   - Runs with the same C(zpower_run), such as the slices of a job of AWX, are united in
     C(<zpower_results>/<kind>/run-<name>/).
   - The command C(zpower_results_command) is called on the controller with the folder of the evidence.
@@ -40,6 +40,8 @@ options:
         key: format
 """
 
+import contextlib
+import functools
 import json
 import os
 import re
@@ -60,7 +62,8 @@ from ..plugin_utils._actions.role_options import templated
 from ..plugin_utils._actions.variables import COLLECTION, collection_version, mistakes, refusal
 from ..plugin_utils._answers import facts
 from ..plugin_utils._answers.answers import RENAMED
-from ..plugin_utils._evidence import command, files, refusals, signing, slices, table, waiving
+from ..plugin_utils._answers.text import one_line
+from ..plugin_utils._evidence import command, files, refusals, slices, table, waiving
 from ..plugin_utils._evidence.document import LOST, build
 from ..plugin_utils._evidence.recording import Loss, Recording
 from ..plugin_utils._evidence.shapes import KINDS, Document, RunFields
@@ -75,6 +78,7 @@ NO_EVIDENCE = "site"
 """As which kind plays without evidence are shown."""
 SPEAKING = {*known_tunings(), "tuning", "tunings", "platform_settings_info", "leftovers_info", "rollout"}
 """The modules of this collection whose results hold tuning records, or the place of a rollout."""
+Event = Callable[..., None]
 COLOURS = {
     "compliant": "green",
     "changed": "yellow",
@@ -197,17 +201,35 @@ def put_in_front(play: Any, message: str) -> None:
     play.pre_tasks = [Block.load({"block": [task]}, **first), *play.pre_tasks]
 
 
-def path(named: object) -> str:
-    return os.path.expanduser(os.path.expandvars(str(named)))
-
-
 def results_folder(play: Any, host: Any) -> Path:
-    return Path(path(variable(play, host, "zpower_results") or "results"))
+    named = str(variable(play, host, "zpower_results") or "results")
+    return Path(os.path.expanduser(os.path.expandvars(named)))
 
 
 def sources_of(inventory: Any) -> list[str]:
     """The files and lists of hosts that Ansible could read."""
     return list(map(str, inventory._inventory.processed_sources))
+
+
+def honest(method: Event) -> Event:
+    """An event of which an error ends the run with exit code 2. Ansible would only warn, and might end with 0."""
+
+    @functools.wraps(method)
+    def call(self: "CallbackModule", *given: Any, **more: Any) -> None:
+        if not self._mine():
+            return
+        try:
+            method(self, *given, **more)
+        except Exception as error:  # pylint: disable=broad-exception-caught
+            event = method.__name__.removeprefix("v2_")
+            self._refuse(f"the callback tunings failed at {event}: {type(error).__name__}: {one_line(error)}")
+            if event == "playbook_on_play_start":
+                with contextlib.suppress(Exception):
+                    self._end_now()
+            if event.startswith("playbook_"):
+                raise SystemExit(refusals.EXIT_CODE) from None
+
+    return call
 
 
 class CallbackModule(CallbackBase):
@@ -237,7 +259,6 @@ class CallbackModule(CallbackBase):
         self._rollout: Mapping[str, Any] = {}  # results and change of its state file, run of this process
         self._slices: dict[str, slices.Slice] = {}
         self._commands: dict[str, list[str]] = {}
-        self._keys: dict[str, str] = {}
         self._ours = False  # a play of the collection has begun
         self._refused: list[str] = []
 
@@ -250,9 +271,8 @@ class CallbackModule(CallbackBase):
         super().set_options(task_keys=task_keys, var_options=var_options, direct=direct)
         self._format = self.get_option("format")
 
+    @honest
     def v2_playbook_on_play_start(self, play: Any) -> None:
-        if not self._mine():
-            return
         inventory = play.get_variable_manager()._inventory
         self._batch = [str(host) for host in inventory.get_hosts(play.hosts)]
         hosts = inventory.get_hosts(play.hosts, ignore_restrictions=True)
@@ -336,9 +356,6 @@ class CallbackModule(CallbackBase):
         host = hosts[0] if hosts else None
         try:
             results = results_folder(play, host)
-            if key := path(variable(play, host, signing.VARIABLE) or ""):
-                signing.sign(os.devnull, key)
-            self._keys[kind] = key
             if run := slices.run_name(variable(play, host, slices.VARIABLE)):
                 self._slices[kind] = slices.new_slice(results, kind, run, self._current.begun)
                 self._folders[kind] = self._slices[kind].folder
@@ -352,17 +369,16 @@ class CallbackModule(CallbackBase):
         except Exception as error:  # pylint: disable=broad-exception-caught
             self._refuse(f"{command.VARIABLE} cannot be called: {error}")
 
+    @honest
     def v2_runner_on_ok(self, result: Any) -> None:
-        if self._mine():
-            self._current.run(self._keep(result), part(result, "task").run_once)
+        self._current.run(self._keep(result), part(result, "task").run_once)
 
+    @honest
     def v2_runner_on_skipped(self, result: Any) -> None:
-        if self._mine():
-            self._current.skip(self._keep(result))
+        self._current.skip(self._keep(result))
 
+    @honest
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        if not self._mine():
-            return
         host, task = self._keep(result), part(result, "task")
         if ignore_errors and (task.run_once or not self._current.judges):
             self._current.run(host, task.run_once)
@@ -376,9 +392,8 @@ class CallbackModule(CallbackBase):
         hosts = self._batch if task.run_once else [host]
         self._lose(Loss("failed", said, host, hosts, drift, bool(task.run_once)))
 
+    @honest
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        if not self._mine():
-            return
         host, task = self._keep(result), part(result, "task")
         if task.ignore_unreachable and not self._current.judges:
             self._current.run(host)
@@ -404,9 +419,8 @@ class CallbackModule(CallbackBase):
         self._lost[loss.outcome, loss.counted] = loss
         self._current.lose(loss)
 
+    @honest
     def v2_playbook_on_stats(self, stats: Any) -> None:
-        if not self._mine():
-            return
         real = {
             loss
             for (outcome, host), loss in self._lost.items()
@@ -471,9 +485,12 @@ class CallbackModule(CallbackBase):
             return ""
         try:
             if kind in self._slices:
-                return slices.write(document, self._slices[kind], self._keys[kind]).paths["html"]
+                union = slices.write(document, self._slices[kind])
+                for sentence in union.left_out if document["run"]["ended"] else ():
+                    self._refuse(one_line(sentence))
+                return union.written.paths["html"]
             formats = files.FORMATS if document["run"]["ended"] else ("json",)
-            return files.write(document, self._folders[kind], formats, key=self._keys[kind]).paths.get("html", "")
+            return files.write(document, self._folders[kind], formats).paths.get("html", "")
         except slices.NotUnitedError as error:
             folder = self._folders[kind]
             self._display.warning(f"the slices of {folder} are not united: {error}; zpower.sap_tuning.unite does it")

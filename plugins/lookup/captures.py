@@ -14,7 +14,8 @@ description:
   - Finds captures by the names of files. A capture is an archive of C(dbginfo.sh), C(sos) or C(supportconfig), or a
     folder or archive with the folders C(proc) and C(sys) of a machine.
   - The host is the one in the name of the capture. If the inventory has a host of that name, with or without a domain,
-    it is that host, so that its variables apply. A capture without such a name is called like its file.
+    it is that host, so that its variables apply. A capture without such a name is called like its file. Any other
+    name must have at most 64 letters, digits, points, underscores and hyphens, and must not be that of a group.
   - Of several captures of a host, the newest by the time in its name is returned, and a warning names the others.
 options:
   _terms:
@@ -44,17 +45,18 @@ from ansible.plugins.lookup import LookupBase
 from ansible.utils.display import Display
 
 from ..plugin_utils._actions.capture_files import chosen
+from ..plugin_utils._answers.text import one_line
 
 
 class LookupModule(LookupBase):
     def run(self, terms: Any, variables: dict[str, Any] | None = None, **kwargs: Any) -> list[dict[str, str]]:
         self.set_options(var_options=variables, direct=kwargs)
         places = [place.strip() for term in self._flatten(terms) for place in str(term).split(",") if place.strip()]
-        known = ((variables or {}).get("groups") or {}).get("all", ())
+        groups = (variables or {}).get("groups") or {}
         try:
-            found, left_out = chosen(places or [""], known)
+            found, left_out = chosen(places or [""], groups.get("all", ()), groups)
         except (OSError, ValueError) as error:
-            raise AnsibleError(str(error)) from error
+            raise AnsibleError(one_line(error)) from error
         for sentence in left_out:
             Display().warning(sentence)
         return [{"host": capture.host, "root": str(capture.path)} for capture in found.values()]

@@ -14,6 +14,9 @@ description:
     This is needed only if they could not, because their file system has no locks, or because their files were brought
     together afterwards.
   - Reads the files C(slices/*.json) in C(<results>/<kind>/run-<run>/) and writes the other files of that folder.
+  - Prints each slice with its controller and time, and what makes slices doubtful parts of one run.
+  - The task fails after it has written the files if a slice was left out, or was added or changed after the run was
+    united.
   - It needs no connection to any host.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
@@ -26,9 +29,6 @@ options:
     type: str
     choices: [verify, site, rollback, confirm]
     default: verify
-  evidence_key:
-    description: A key of C(ssh-keygen) to sign the evidence with, as a path on the controller.
-    type: path
 seealso:
   - module: zpower.sap_tuning.evidence_diff_info
 """
@@ -43,18 +43,32 @@ EXAMPLES = r"""
 RETURN = r"""
 result:
   description: The result of the whole run. V(unfinished) if a slice has not ended or cannot be read.
-  returned: success
+  returned: always
   type: str
   sample: drift
 problems:
   description: What makes slices doubtful parts of one run, and mistakes in waivers.
-  returned: success
+  returned: always
   type: list
   elements: str
   sample: []
+slices:
+  description:
+    - Each slice by its C(file), with the SHA-256 of its bytes, the C(controller) that ran it, and when it had C(begun)
+      and C(ended). C(late) says that it was added or changed after the run was united.
+  returned: always
+  type: list
+  elements: dict
+  sample:
+    - file: 20261120T100000Z-1a2b3c4d.json
+      sha256: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+      controller: control1
+      begun: "2026-11-20T10:00:00Z"
+      ended: "2026-11-20T10:02:13Z"
+      late: false
 paths:
   description: The path of each format.
-  returned: success
+  returned: always
   type: dict
   sample: {html: results/verify/run-4711-12/verify.html}
 """

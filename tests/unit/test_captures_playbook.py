@@ -95,3 +95,17 @@ def test_without_drift_and_errors_the_result_is_unknown_and_nothing_fails(site: 
 def test_a_capture_can_only_be_checked(site: Path) -> None:
     run = Run(site, "-e", "zpower_captures=captures/app3", "-e", "zpower_rollback=true")
     assert run.code != 0 and "which can only be checked" in " ".join(run.said.split()), run.said
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize(
+    ("name", "said"), [("zpower_captures", "the name of a group"), ("a\x1b[31mb", "letters"), ("app3", "real is not")]
+)
+def test_a_name_of_a_capture_hides_no_host(site: Path, tmp_path: Path, name: str, said: str) -> None:
+    inventory = {**INVENTORY, "zpower_captures": {"hosts": {"real": {}}} if name == "app3" else {}}
+    (tmp_path / "hosts.json").write_text(json.dumps(inventory))
+    (tmp_path / "captures").symlink_to(site / "captures")
+    (tmp_path / f"{name}.tgz").write_bytes((site / "captures" / "app2.tar.xz").read_bytes())
+    run = Run(tmp_path, "-e", f"zpower_captures=captures,{tmp_path}")
+    assert run.code == 2 and said in " ".join(run.said.split()) and "\x1b" not in run.said, run.said
+    assert not run.evidence

@@ -11,10 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import collection_version
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
-from evidence_samples import row, run
 from sites import CHECKOUT, COMPLIANT, DRIFTED, FAILED, Site
 
 PAGE = (CHECKOUT / "docs" / "codes_files_ports.md").read_text("utf-8")
@@ -34,15 +30,6 @@ class Case(NamedTuple):
     reached: bool = True
 
 
-def changed_evidence(top: Path) -> None:
-    """Evidence of a run, without two words in its JSON."""
-    run_of_it = run(collection=collection_version(CHECKOUT))
-    place = files.new_folder(top / "results", "verify", "2026-11-20T10:00:00Z")
-    files.write(build(run_of_it, ["app1"], {"app1": HostResult("ok", "", [row()])}), place)
-    path = place / "verify.json"
-    path.write_text(path.read_text().replace(" is compliant", ""))
-
-
 def extra(**variables: object) -> tuple[str, ...]:
     return ("-e", json.dumps(variables))
 
@@ -57,7 +44,6 @@ CASES = {
     ),
     ("site", "a value could not be set"): Case("rps: the journal is broken", FAILED),
     ("rollout", "`rollout_change` is missing"): Case("rollout_change is not set"),
-    ("prove", "a file was changed"): Case("WRONG verify.json was changed", prepare=changed_evidence),
 }
 GATE = {
     ("verify", "a host could not be reached"): Case(

@@ -6,11 +6,16 @@ Names of dbginfo.sh (s390-tools), sos and supportconfig (supportutils).
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from .._answers.text import one_line
+from .._records.checks import check_slug
+
 ENDINGS = re.compile(r"\.(tar|tgz|tbz|txz|tar\.gz|tar\.bz2|tar\.xz)\Z")
+GROUPS = ("all", "ungrouped", "zpower_captures")
+"""Groups of every inventory, and the one of the playbook captures."""
 INSIDE = ("proc", "sys", "basic-environment.txt")
 """A folder with one of these is a capture."""
 NAMES = (
@@ -28,11 +33,13 @@ class CaptureFile(NamedTuple):
     """When it was taken, as its name says, in digits only; "" if the name does not say it."""
 
 
-def chosen(places: Iterable[str], known: Iterable[str]) -> tuple[dict[str, CaptureFile], list[str]]:
+def chosen(
+    places: Iterable[str], known: Iterable[str], groups: Collection[str] = ()
+) -> tuple[dict[str, CaptureFile], list[str]]:
     """({host: its newest capture}, sentences about captures that are left out).
 
-    places: folders of captures, or captures; known: the hosts of the inventory. Raises ValueError for a place without
-    a capture.
+    places: folders of captures, or captures; known, groups: the hosts and groups of the inventory. Raises ValueError
+    for a place without a capture, and for a name that cannot be one of a host.
     """
     hosts = {name.partition(".")[0].lower(): name for name in sorted(known, reverse=True)}
     found: dict[str, list[CaptureFile]] = {}
@@ -41,13 +48,14 @@ def chosen(places: Iterable[str], known: Iterable[str]) -> tuple[dict[str, Captu
             raise ValueError("zpower_captures: name a capture, or a folder of captures")
         for path in _captures(Path(place).expanduser()):
             capture = _named(path, hosts)
+            _check_name(capture, {*groups, *GROUPS}, hosts.values())
             found.setdefault(capture.host, []).append(capture)
     newest, left_out = {}, []
     for host in sorted(found):
         *older, newest[host] = sorted(set(found[host]), key=lambda capture: (capture.day, capture.path))
         if older:
             names = ", ".join(capture.path.name for capture in older)
-            left_out.append(f"{host}: {newest[host].path.name} is its newest capture; left out: {names}")
+            left_out.append(one_line(f"{host}: {newest[host].path.name} is its newest capture; left out: {names}"))
     return newest, left_out
 
 
@@ -65,6 +73,15 @@ def _captures(place: Path) -> Iterator[Path]:
             " archive with proc and sys of a machine"
         )
     yield from inside
+
+
+def _check_name(capture: CaptureFile, groups: Collection[str], known: Collection[str]) -> None:
+    """ValueError if the name of a capture cannot name a host: Ansible would take one of a group for all its hosts."""
+    where = f"zpower_captures: the host in the name of {ascii(str(capture.path))}"
+    if capture.host in groups:
+        raise ValueError(f"{where} is {capture.host}, the name of a group; rename the capture")
+    if capture.host not in known:
+        check_slug(where, capture.host)
 
 
 def _is_capture(path: Path) -> bool:

@@ -41,10 +41,8 @@ _FAILS = {"type": "str", "choices": ["fail", "warn"]}
 COMMON: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("zpower_tunings", "zpower_hosts", "zpower_captures", "zpower_results_command"), {"type": "raw"}),
     **dict.fromkeys(("zpower_root", "zpower_results"), {"type": "path"}),
-    **dict.fromkeys(("zpower_evidence_key", "zpower_evidence_signers"), {"type": "path"}),
     **dict.fromkeys(("zpower_checkpoint", "zpower_change", "zpower_run", "zpower_evidence"), {"type": "str"}),
     **dict.fromkeys(("zpower_from", "zpower_to", "zpower_host", "zpower_other_host"), {"type": "str"}),
-    "zpower_evidence_identity": {"type": "str"},
     **dict.fromkeys(("zpower_rollback", "zpower_confirm"), {"type": "bool"}),
     "zpower_confirm_within": {"type": "duration", "choices": ["unlimited"]},
     "zpower_probation": {"type": "str", "choices": ["only", "compare"]},

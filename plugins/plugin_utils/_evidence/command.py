@@ -48,10 +48,10 @@ def run(command: Sequence[str], folder: Path) -> str:
         return f"{named} failed with exit code {code}{said(output)}" if code else ""
 
 
-def call(argv: Sequence[str], output: IO[bytes], given: IO[bytes] | int = subprocess.DEVNULL) -> int | None:
-    """The exit code; None if the program was ended because it took too long. ``given``: its standard input."""
+def call(argv: Sequence[str], output: IO[bytes]) -> int | None:
+    """The exit code; None if the program was ended because it took too long."""
     with subprocess.Popen(
-        argv, stdin=given, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        argv, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
     ) as process:
         try:
             return process.wait(LIMIT_S)

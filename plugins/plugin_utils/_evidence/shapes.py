@@ -36,24 +36,17 @@ class _RunOfAll(TypedDict):
     skip_tags: list[str]
 
 
-class PreviousRun(TypedDict):
-    """The JSON of a run, named by its path in the results folder."""
-
-    path: str
-    sha256: str
-
-
 class RunFields(_RunOfAll, total=False):
     """One run of a playbook. Times are UTC in ISO 8601 with Z; ``ended`` is None until the run has ended.
 
     ``check``: a run in check mode. Always so for ``verify``; a check after a rollback is ``rollback`` with this.
-    ``stopped``: why a rollout stopped, which is no error of any host; absent in all other runs.
-    ``previous``: the run of this results folder that ended before this one did, None for the first; absent until the
-    end, and in evidence of 0.9.0.
+    ``stopped``: why a rollout stopped, which is not an error of any host; absent in all other runs.
+    ``controller``, ``name``: of a slice, the machine that ran it and its ``zpower_run``; absent before 1.0.0.
     """
 
     stopped: str
-    previous: PreviousRun | None
+    controller: str
+    name: str
 
 
 class Totals(TypedDict):
@@ -107,9 +100,21 @@ class WaiverUse(TypedDict):
     rows: int
 
 
-class Document(TypedDict):
-    """The evidence; ``problems``: mistakes in waivers, and what makes united slices doubtful."""
+class SliceUse(TypedDict):
+    """A slice of a united run, by its file in the folder ``slices``; ``sha256``: of the bytes that were united.
 
+    ``late``: it came or was changed after the run was united, by something else than its own process.
+    """
+
+    file: str
+    sha256: str
+    controller: str
+    begun: str
+    ended: str | None
+    late: bool
+
+
+class _Evidence(TypedDict):
     schema: Annotated[str, (SCHEMA,)]
     run: RunFields
     result: str
@@ -118,3 +123,10 @@ class Document(TypedDict):
     hosts: list[Host]
     waivers: list[WaiverUse]
     problems: list[str]
+
+
+class Document(_Evidence, total=False):
+    """The evidence; ``problems``: mistakes in waivers, and what makes united slices doubtful. ``slices``: only of a run
+    that was united."""
+
+    slices: list[SliceUse]

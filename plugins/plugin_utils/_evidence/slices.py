@@ -8,20 +8,23 @@ files from all that are there, so the last one to do so has seen every slice.
 
 import contextlib
 import os
+import platform
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from .._pages import to_json
-from .._pages.text import listed, natural, one_line
+from .._pages.text import listed, moment, natural, one_line, shorten
 from .._pages.writing import Written, write_formats
-from .._records.checks import check_slug
+from .._records.checks import LONGEST_NAME, check_slug, show
 from .._records.files import LOCK, folder_below, locked
 from . import files
 from .document import assemble
-from .shapes import Document, RunFields, WaiverUse
+from .shapes import Document, RunFields, SliceUse, WaiverUse
 
+Part = tuple[Document, SliceUse]
 VARIABLE = "zpower_run"
 PREFIX = "run-"
 FOLDER = "slices"
@@ -65,23 +68,61 @@ def new_slice(results: Path, kind: str, run: str, begun: str) -> Slice:
         return Slice(folder, f"{files.stamp(begun)}-{secrets.token_hex(4)}")
 
 
-def write(document: Document, one: Slice, key: str = "") -> Written:
+class Union(NamedTuple):
+    """The united run. ``left_out``, ``late``: sentences on slices that are not in it, or may not be of this run."""
+
+    document: Document
+    written: Written
+    left_out: list[str]
+    late: list[str]
+
+
+def write(document: Document, one: Slice) -> Union:
     """Write the file of the slice, then the united files. NotUnitedError if only the first could be done; other errors
     as :func:`files.write`."""
-    write_formats({"json": to_json.lines}, (document,), (one.path.parent, one.name), ["json"], check=False)
-    return unite(one.folder, document["run"]["kind"], key)[1]
+    about: RunFields = {**document["run"], "controller": platform.node(), "name": _name(one.folder)}
+    place = (one.path.parent, one.name)
+    write_formats({"json": to_json.lines}, ({**document, "run": about},), place, ["json"], check=False)
+    return unite(one.folder, document["run"]["kind"], one.path.name)
 
 
-def unite(
-    folder: Path, kind: str, key: str = "", by_hand: bool = False, check: bool = False
-) -> tuple[Document, Written]:
-    """Write the files of the run from its slices. ValueError if there is none. A person who unites ``by_hand`` needs no
-    lock where the file system has none. With ``check`` nothing is written."""
+def unite(folder: Path, kind: str, own: str = "", check: bool = False) -> Union:
+    """Write the files of the run from its slices. ValueError if there is none. With ``check`` nothing is written.
+
+    ``own``: the slice whose process does so. A person needs no lock where the file system has none.
+    """
     if not (folder / FOLDER).is_dir():
         raise ValueError(f"{folder} has no slices; the name of a run that has some belongs there")
-    with contextlib.nullcontext() if check else _locked(folder, by_hand):
-        document = united(kind, *_read(folder, kind))
-        return document, files.write(document, folder, check=check, key=key)
+    with contextlib.nullcontext() if check else _locked(folder, not own):
+        parts, wrong = _read(folder, kind)
+        uses = _uses(folder / f"{kind}.json", parts, own)
+        late = [f"{called(use)}, was added or changed after the run was united" for use in uses if use["late"]]
+        document = united(kind, [document for document, _use in parts], wrong, late)
+        document["slices"] = uses
+        known = {f"{FOLDER}/{use['file']}": use["sha256"] for use in uses}
+        return Union(document, files.write(document, folder, check=check, known=known), wrong, late)
+
+
+def _name(folder: Path) -> str:
+    return folder.name.removeprefix(PREFIX)
+
+
+def _uses(path: Path, parts: Sequence[Part], own: str) -> list[SliceUse]:
+    """The slices with what the last union at this path knows of them: each process unites its own slice when it writes
+    it, so whatever else is new came from somewhere else, unless a person brings slices together."""
+    try:
+        last = files.read(path)
+    except (OSError, ValueError):
+        last = None
+    known = {(use["file"], use["sha256"]): use["late"] for use in last.get("slices") or ()} if last else {}
+    late = bool(own) or bool(last and last["run"]["ended"])
+    uses = [use for _document, use in parts]
+    return [{**use, "late": use["file"] != own and known.get((use["file"], use["sha256"]), late)} for use in uses]
+
+
+def called(use: SliceUse) -> str:
+    """``slice 20261120T100000Z-1a2b3c4d of controller1, begun 2026-11-20 10:00:00 UTC``."""
+    return f"slice {use['file'].removesuffix('.json')} of {use['controller']}, begun {moment(use['begun'])}"
 
 
 def begun(folder: Path) -> str:
@@ -106,31 +147,44 @@ def _locked(folder: Path, by_hand: bool) -> Iterator[None]:
         yield
 
 
-def _read(folder: Path, kind: str) -> tuple[list[Document], list[str]]:
-    """The slices of a folder, the earliest first, and a sentence for each file that is none of this kind."""
-    names = sorted(path.name for path in (folder / FOLDER).iterdir() if path.suffix == ".json")
+def _read(folder: Path, kind: str) -> tuple[list[Part], list[str]]:
+    """The slices of a folder, the earliest first, and a sentence for each file that is not one of this run."""
     found, wrong = [], []
-    for path in (folder / FOLDER / name for name in names):
+    for path in sorted((folder / FOLDER).iterdir()):
         try:
-            document = files.read(path)
+            if path.suffix == ".json":
+                found.append(_part(path, kind, _name(folder)))
         except OSError as error:
             wrong.append(f"{path} is left out: {error.strerror}")
         except ValueError as error:
             wrong.append(f"left out: {error}")
-        else:
-            other = document["run"]["kind"]
-            if other == kind:
-                found.append(document)
-            else:
-                wrong.append(f"{path} is left out: it is of {other}; only slices of {kind} belong there")
     if not found:
         raise ValueError("; ".join([f"{folder / FOLDER} holds no slice of {kind}", *wrong]))
-    return sorted(found, key=lambda document: str(document["run"]["begun"])), wrong
+    return sorted(found, key=lambda part: part[1]["begun"]), wrong
 
 
-def united(kind: str, slices: Sequence[Document], wrong: Sequence[str] = ()) -> Document:
+def _part(path: Path, kind: str, name: str) -> Part:
+    """A slice of this run. OSError, ValueError in one sentence if it is not one."""
+    check_slug("the file name of a slice", path.name)
+    document, digest = files.read_with_digest(path)
+    run = document["run"]
+    if run["kind"] != kind:
+        raise ValueError(f"{path} is of {run['kind']}; it must be of {kind}")
+    if run.get("name", name) != name:
+        raise ValueError(f"{path} is of the run {show(run['name'])}; it must be of {show(name)}")
+    return document, {
+        "file": path.name,
+        "sha256": digest,
+        "controller": shorten(one_line(run.get("controller") or "an unknown controller"), LONGEST_NAME),
+        "begun": one_line(run["begun"]),
+        "ended": run["ended"] and one_line(run["ended"]),
+        "late": False,
+    }
+
+
+def united(kind: str, slices: Sequence[Document], wrong: Sequence[str] = (), late: Sequence[str] = ()) -> Document:
     """One document from those of the slices, the earliest first. ``wrong``: what was left out, and why; the run then
-    counts as unfinished, because nobody knows its hosts."""
+    counts as unfinished, because nobody knows its hosts. ``late``: further problems."""
     last = {host["host"]: number for number, document in enumerate(slices) for host in document["hosts"]}
     # a slice whose hosts were all run again, such as one that was killed, no longer counts
     counting = [
@@ -142,7 +196,7 @@ def united(kind: str, slices: Sequence[Document], wrong: Sequence[str] = ()) -> 
         host for number, document in enumerate(slices) for host in document["hosts"] if last[host["host"]] == number
     ]
     runs = [document["run"] for document in counting]
-    problems = [*wrong, *_twice(slices), *_different(runs)]
+    problems = [*wrong, *late, *_twice(slices), *_different(runs)]
     problems += [sentence for document in counting for sentence in document.get("problems") or ()]
     return assemble(
         _run(kind, runs, min(document["run"]["begun"] for document in slices), not wrong),

@@ -53,7 +53,8 @@ def title(document: Document) -> str:
 
 def facts(document: Document) -> list[tuple[str, str]]:
     """What identifies the run."""
-    run = document["run"]
+    run, slices = document["run"], document.get("slices") or []
+    found = [f"{moment(use['begun'])} on {use['controller']}{' (late)' if use['late'] else ''}" for use in slices]
     return [
         ("Begun", moment(run["begun"])),
         ("Ended", moment(run["ended"]) if run["ended"] else "not ended"),
@@ -62,6 +63,7 @@ def facts(document: Document) -> list[tuple[str, str]]:
         ("Inventory", run["inventory"] or DASH),
         ("Limit", run["limit"] or "none"),
         ("Tags", ", ".join([*run["tags"], *(f"without {tag}" for tag in run["skip_tags"])]) or "none"),
+        *([("Slices", ", ".join(found))] if slices else []),
     ]
 
 

@@ -15,9 +15,11 @@ Formats = dict[str, Callable[..., Iterator[str]]]
 
 @dataclass(frozen=True)
 class Written:
-    """The path of each format, and whether any file changed, or would change in check mode."""
+    """The path of each format, the SHA-256 of the bytes that make it, and whether any file changed, or would change in
+    check mode."""
 
     paths: dict[str, str]
+    digests: dict[str, str]
     changed: bool
 
 
@@ -32,47 +34,40 @@ def write_formats(
     folder, stem = place
     if folder.is_symlink():
         raise ValueError(f"{folder} is a symbolic link; the report is written into a real folder only")
-    paths, changed = {}, False
+    paths, digests, changed = {}, {}, False
     for form in (name for name in writers if name in chosen):
         path = folder / f"{stem}.{form}"
         pieces = writers[form](*document)
-        differs = _differs(path, pieces) if check else _replace(path, pieces)
+        digests[form], differs = _compare(path, pieces) if check else _replace(path, pieces)
         changed = changed or differs
         paths[form] = str(path)
-    return Written(paths, changed)
+    return Written(paths, digests, changed)
 
 
-def _replace(path: Path, pieces: Iterable[str]) -> bool:
-    """Replace the file as a whole, but only if its content differs."""
+def _replace(path: Path, pieces: Iterable[str]) -> tuple[str, bool]:
+    """Replace the file as a whole, but only if its content differs; the digest of the content, and whether it did."""
     with replacing(path, path.parent.parent) as replacement:
-        written = hashlib.sha256()
-        for piece in pieces:
-            data = piece.encode()
-            replacement.stream.write(data)
-            written.update(data)
-        replacement.wanted = _stored_digest(path) != written.hexdigest()
-    return replacement.wanted
+        digest, replacement.wanted = _compare(path, pieces, replacement.stream.write)
+    return digest, replacement.wanted
 
 
-def _differs(path: Path, pieces: Iterable[str]) -> bool:
+def _compare(path: Path, pieces: Iterable[str], write: Callable[[bytes], object] = len) -> tuple[str, bool]:
+    """The digest of the pieces, and whether that of the file is another one; each piece is given to ``write``."""
     wanted = hashlib.sha256()
     for piece in pieces:
-        wanted.update(piece.encode())
-    return _stored_digest(path) != wanted.hexdigest()
+        data = piece.encode()
+        write(data)
+        wanted.update(data)
+    return wanted.hexdigest(), _stored_digest(path) != wanted.hexdigest()
 
 
 def _stored_digest(path: Path) -> str | None:
-    """The digest of a file; None if it cannot be read."""
+    """The SHA-256 of a file, read in pieces because a report can be large; None if it cannot be read."""
+    stored = hashlib.sha256()
     try:
-        return digest(path)
+        with open_regular(path) as stream:
+            while piece := stream.read(1 << 20):
+                stored.update(piece)
     except (OSError, ValueError):
         return None
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of a file, read in pieces because a report can be large. Errors as :func:`open_regular`."""
-    stored = hashlib.sha256()
-    with open_regular(path) as stream:
-        while piece := stream.read(1 << 20):
-            stored.update(piece)
     return stored.hexdigest()

@@ -28,6 +28,8 @@ from .reading import MEASUREMENT, TUNINGS, Reader
 from .round import SIDES, Round
 
 LARGEST_FILE = 8 * 1024 * 1024
+DEEPEST = 64
+"""Levels of JSON: far more than any document has, and so few that everything which walks through them ends."""
 """A record of 100 runs with 4 kB of raw output each has half a megabyte."""
 
 SLUG_LENGTH = 80
@@ -52,7 +54,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 DECODER = json.JSONDecoder(parse_constant=_no_constant)
-SURROGATE = re.compile(r"\\u[dD]")
+SURROGATE = re.compile(rb"\\u[dD]")
 
 
 @dataclass(frozen=True)
@@ -265,12 +267,24 @@ def _files(folder: Path, problems: list[str]) -> Iterator[str]:
 
 
 def read_json(path: Path | str, most: int | None = None) -> Any:
-    """A JSON file that anybody may have put there; OSError, ValueError or RecursionError if it cannot be read."""
-    text = read_regular(path, most or LARGEST_FILE).decode("utf-8")
-    record = DECODER.decode(text)
-    if SURROGATE.search(text):
+    """A JSON file that anybody may have put there; OSError, and errors as :func:`parse_json`."""
+    data = read_regular(path, most or LARGEST_FILE)
+    record = parse_json(data)
+    if SURROGATE.search(data):
         # Half of a surrogate pair is legal in JSON, and no report could be written with it.
         json.dumps(record, ensure_ascii=False).encode("utf-8")
+    return record
+
+
+def parse_json(data: bytes) -> Any:
+    """JSON that anybody may have written; ValueError or RecursionError if it is unusable or nested too deeply."""
+    record = DECODER.decode(data.decode("utf-8"))
+    level, depth = [record] if isinstance(record, (dict, list)) else [], 0
+    while level:
+        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        level, depth = [item for items in inner for item in items if isinstance(item, (dict, list))], depth + 1
+        if depth > DEEPEST:
+            raise RecursionError
     return record
 
 

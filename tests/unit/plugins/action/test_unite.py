@@ -32,14 +32,22 @@ def unite(results: Path, check: bool = False, **options: Any) -> dict[str, Any]:
     return run_action(action, {"results": str(results), **options}, check)
 
 
-def test_files_that_were_brought_together_are_united_once(folder: Path) -> None:
+def test_files_that_were_brought_together_are_united_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = folder.parents[1]
     assert unite(results, check=True, run="4711")["changed"]
     assert [path.name for path in folder.iterdir()] == ["slices"]
     united = unite(results, run=4711)
     assert (united["changed"], united["msg"]) == (True, "All 2 hosts are compliant.")
     assert files.read(folder / "verify.json")["totals"]["hosts"] == 2
-    assert not unite(results, run="4711")["changed"]
+    again = unite(results, run="4711")
+    assert not again["changed"] and not again["failed"]
+    capsys.readouterr()
+    (late,) = (path for path in (folder / "slices").iterdir() if "app2" in path.read_text("utf-8"))
+    late.rename(late.with_name("20261121T000000Z-late.json"))
+    found = unite(results, run="4711")
+    told = capsys.readouterr().out
+    assert found["failed"] and "20261121T000000Z-late of an unknown controller" in found["msg"]
+    assert [use["file"] in told for use in found["slices"]] == [False] * 2 and "begun 2026-11-20 10:00:00" in told
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,16 @@ def test_slices_at_the_same_time_are_one_run(tmp_path: Path) -> None:
     assert len(list((folder / "slices").iterdir())) == 2
 
 
+@pytest.mark.gate
+def test_a_planted_slice_hides_no_row_and_decides_the_exit_code(tmp_path: Path) -> None:
+    site = Site(tmp_path, {"app1": COMPLIANT})
+    folder = tmp_path / "results" / "verify" / "run-7" / "slices"
+    folder.mkdir(parents=True)
+    (folder / "20261120T100000Z-1.json").write_text('{"hosts":' + "[" * 900 + "]" * 900 + "}")
+    status, text = site.play("zpower.sap_tuning.verify", "-v", "-e", "zpower_run=7")
+    assert status == 2 and "nested too deeply" in text and "1 host: 1 ok. 1 row: 1 compliant." in text, text
+
+
 @pytest.mark.nightly
 def test_the_users_command_gets_the_folder_of_the_evidence(tmp_path: Path) -> None:
     site = Site(tmp_path, {"app1": DRIFTED}, zpower_results_command=["{{ program }}", "a b"], program=keeper(tmp_path))

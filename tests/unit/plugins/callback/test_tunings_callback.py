@@ -756,3 +756,19 @@ class TestEvidence:
         expected = {"inventory": "a.yml, b.yml", "limit": "app*", "tags": ["rps"], "skip_tags": ["x"], "check": True}
         assert {key: about[key] for key in expected} == expected
         assert about["collection"] != "unknown"
+
+
+@pytest.mark.parametrize("broken", ["build", "Recording.keep", "table.lines"])
+def test_any_error_of_the_callback_is_a_sentence_and_an_exit_code(
+    evidence: Make, monkeypatch: pytest.MonkeyPatch, shown: Display, broken: str
+) -> None:
+    one = evidence(hosts=["app1"])
+
+    def fail(*_given: object, **_more: object) -> None:
+        raise RecursionError("maximum recursion\x1b depth")
+
+    monkeypatch.setattr(f"{tunings.__name__}.{broken}", fail)
+    with pytest.raises(SystemExit) as ended:
+        one.v2_runner_on_ok(outcome("app1", call(RECORD)))
+        one.v2_playbook_on_stats(Stats())
+    assert ended.value.code == 2 and any("RecursionError: maximum recursion depth" in said for said in shown.errors)

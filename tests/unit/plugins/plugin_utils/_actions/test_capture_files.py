@@ -85,3 +85,13 @@ def test_what_is_no_capture_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=said):
         chosen([place], KNOWN)
+
+
+@pytest.mark.parametrize("name", ["zpower_captures", "web", "all", "a\x1b[31m", "{{ 1 }}", "-x", "\u202eb", "a b"])
+def test_a_name_that_cannot_be_one_of_a_host_is_refused(tmp_path: Path, name: str) -> None:
+    for shape in ("{}.tgz", "sosreport-{}-2026-11-20-abcdefg.tar.xz"):
+        with pytest.raises(ValueError, match=r"zpower_captures: .*(group|letters)") as told:
+            chosen([str(named(tmp_path, shape.format(name)) / shape.format(name))], KNOWN, ["web"])
+        assert str(told.value).isprintable()
+    found, _left_out = chosen([str(named(tmp_path, "x y.tgz") / "x y.tgz")], ["x y"])
+    assert [*found] == ["x y"], "the inventory knows this host"

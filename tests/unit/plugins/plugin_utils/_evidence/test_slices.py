@@ -9,6 +9,7 @@ import fcntl
 import json
 import multiprocessing
 import os
+import platform
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,7 @@ def test_a_folder_holds_the_slices_and_the_united_files(tmp_path: Path) -> None:
     other = slices.new_slice(tmp_path, "verify", "4711", "2026-11-20T10:00:00Z")
     slices.write(part({"app2": "compliant"}), other)
     assert stored(folder)["result"] == "unfinished"
-    written = slices.write(part({"app1": "compliant"}), ours)
+    written = slices.write(part({"app1": "compliant"}), ours).written
     assert written.paths["html"] == str(folder / "verify.html")
     assert stored(folder)["headline"] == "All 2 hosts are compliant."
     assert {path.name for path in folder.iterdir()} == FORMATS | {slices.FOLDER, slices.LOCK, files.SUMS}
@@ -146,10 +147,55 @@ def test_a_slice_that_cannot_be_read_leaves_the_run_unfinished(tmp_path: Path) -
     slices.write(part({"app1": "compliant"}), ours)
     made = stored(ours.folder)
     assert made["result"] == "unfinished" and [host["host"] for host in made["hosts"]] == ["app1"]
-    told = {"a": "schema is 'zpower.sap_tuning/evidence/9'", "b": "is no JSON file", "c": "it is of site"}
+    told = {"a": "schema is 'zpower.sap_tuning/evidence/9'", "b": "it is no JSON", "c": "is of site"}
     told["d"] = "; a whole number belongs there"
     for (name, words), problem in zip(told.items(), made["problems"], strict=True):
         assert f"20260101T000000Z-{name}.json" in problem and words in problem
+
+
+DEEP = '{"schema": ' + "[" * 900 + "]" * 900 + "}"
+FOREIGN: dict[str, tuple[str, str]] = {
+    "nested": (DEEP, "nested too deeply"),
+    "large": (" " * 100_000, "more than the 99999 bytes"),
+    "of another run": (json.dumps({**part({"app2": "drifted"}), "run": {**run(), "name": "8"}}), "of the run '8'"),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_a_foreign_file_is_left_out_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    text, said = FOREIGN[what]
+    monkeypatch.setattr(files, "LARGEST_FILE", 99_999)
+    ours = slices.new_slice(tmp_path, "verify", "7", "2026-11-20T10:00:00Z")
+    slices.write(part({"app1": "compliant"}), ours)
+    ours.path.with_name("20260101T000000Z-a.json").write_text(text, "utf-8")
+    made, _written, (sentence,), _late = slices.unite(ours.folder, "verify")
+    assert said in sentence and sentence in made["problems"] and made["result"] == "unfinished"
+
+
+def test_each_slice_is_named_and_one_that_came_late_is_told(tmp_path: Path) -> None:
+    ours, other, forged = (slices.new_slice(tmp_path, "verify", "7", "2026-11-20T10:00:00Z") for _number in range(3))
+    slices.write(part({"app1": "compliant"}), ours)
+    slices.write(part({"app2": "compliant"}), other)
+    made = stored(ours.folder)
+    assert schema_errors("evidence", made) == [] and made["problems"] == []
+    assert schema_errors("evidence", json.loads(ours.path.read_text("utf-8"))) == []
+    assert {use["file"]: use["late"] for use in made["slices"]} == {ours.path.name: False, other.path.name: False}
+    assert {use["controller"] for use in made["slices"]} == {platform.node()}
+    sums = [f"{use['sha256']}  slices/{use['file']}" for use in made["slices"]]
+    assert {*sums} <= {*(ours.folder / files.SUMS).read_text().splitlines()}
+    # somebody adds one, and the next honest process unites it; then again
+    forged.path.write_text(json.dumps(part({"app3": "compliant"}, begun="2026-11-23T10:00:00Z")), "utf-8")
+    for _time in range(2):
+        slices.write(part({"app2": "drifted"}), other)
+        made = stored(ours.folder)
+        (sentence,) = made["problems"]
+        assert forged.name in sentence and "unknown controller" in sentence and "2026-11-23 10:00:00" in sentence
+        assert [use["file"] for use in made["slices"] if use["late"]] == [forged.path.name]
+    page = (ours.folder / "verify.html").read_text("utf-8")
+    assert platform.node() in page and "late" in page
+    # or changes that of somebody else
+    ours.path.write_text(ours.path.read_text("utf-8").replace("rx-0", "rx-1"), "utf-8")
+    assert any(ours.name in doubt for doubt in slices.unite(ours.folder, "verify").late)
 
 
 NASTY = "a\x1b[31mb\x00\x0b\ufffe\u202e\ud800\n# c"
@@ -161,7 +207,7 @@ def test_what_somebody_else_put_into_a_slice_reaches_no_terminal_and_no_ticket(t
     document["run"]["begun"], document["problems"] = NASTY, [NASTY]
     one.path.write_text(json.dumps(document), "utf-8")
     (one.path.parent / os.fsdecode(b"\xff\x1b.json")).write_text("no JSON", "utf-8")
-    made, written = slices.unite(one.folder, "verify")
+    made, written, *_doubts = slices.unite(one.folder, "verify")
     assert len(made["problems"]) == 2 and all(map(str.isprintable, made["problems"]))
     ticket = Path(written.paths["md"]).read_text("utf-8")
     assert ticket.replace("\n", "").isprintable() and "\n# c" not in ticket
@@ -195,9 +241,9 @@ def test_without_the_lock_the_slice_is_kept(
     assert not (ours.folder / "verify.json").exists()
     if code == errno.EWOULDBLOCK:
         with pytest.raises(slices.NotUnitedError, match=said):
-            slices.unite(ours.folder, "verify", by_hand=True)
+            slices.unite(ours.folder, "verify")
         monkeypatch.undo()
-    slices.unite(ours.folder, "verify", by_hand=True)
+    slices.unite(ours.folder, "verify")
     assert stored(ours.folder)["result"] == "compliant"
 
 

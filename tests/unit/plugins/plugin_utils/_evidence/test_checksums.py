@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""SHA256SUMS holds what a run wrote, and the commands of docs/evidence.md tell everything else."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COLLECTION
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
+from evidence_samples import row, run
+
+PAGE = (COLLECTION / "docs" / "evidence.md").read_text("utf-8")
+BLOCKS = re.findall(r"(?s)\n```bash\n(.*?)```", PAGE)
+CHECK, SSH, GPG, GIT = (block for block in BLOCKS if "SHA256SUMS" in block or "git" in block)
+CHECK_HERE = CHECK.partition("\n")[2]
+EXPECTED = {"SHA256SUMS", "SHA256SUMS.sig", "SHA256SUMS.asc"}
+
+
+def write(results: Path, ended: str | None = "2026-11-20T10:00:09Z") -> Path:
+    folder = files.new_folder(results, "verify", "2026-11-20T10:00:00Z")
+    files.write(build(run(ended=ended), ["app1"], {"app1": HostResult("ok", "", [row()])}), folder)
+    return folder
+
+
+def told(folder: Path, commands: str = CHECK_HERE) -> tuple[int, set[str]]:
+    """The exit code of the first command that fails, and the lines of output that are not to be expected."""
+    done = subprocess.run(["bash", "-ec", commands], cwd=folder, check=False, capture_output=True, text=True)
+    return done.returncode, {line for line in done.stdout.splitlines() if not line.endswith(": OK")} - EXPECTED
+
+
+def test_the_page_checks_a_folder(tmp_path: Path) -> None:
+    assert told(write(tmp_path)) == (0, set())
+    assert not (write(tmp_path, None) / files.SUMS).exists()
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "verify.csv: FAILED": lambda folder: (folder / "verify.csv").write_text("changed"),
+    "verify.md: FAILED open or read": lambda folder: (folder / "verify.md").unlink(),
+    "planted.json": lambda folder: (folder / "planted.json").touch(),
+    "SHA256SUMS-old": lambda folder: (folder / "SHA256SUMS-old").symlink_to("verify.csv"),
+    "slices/evil.json": lambda folder: [(folder / "slices").mkdir(), (folder / "slices" / "evil.json").touch()],
+}
+
+
+@pytest.mark.parametrize("line", CHANGES)
+def test_the_page_tells_what_was_changed_and_what_the_run_did_not_write(tmp_path: Path, line: str) -> None:
+    CHANGES[line](folder := write(tmp_path))
+    code, lines = told(folder)
+    assert line in lines and bool(code) == ("FAILED" in line)
+
+
+def test_a_file_that_is_swapped_while_the_run_writes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def swapping(document: Any) -> Iterator[str]:
+        (path,) = tmp_path.glob("verify/*/verify.json")
+        (path.parent / "evil").write_text(path.read_text().replace("compliant", "drifted"))
+        os.replace(path.parent / "evil", path)
+        (path.parent / "planted.json").touch()
+        yield "last"
+
+    monkeypatch.setitem(files.FORMATS, "prom", swapping)
+    code, lines = told(write(tmp_path))
+    assert code and "verify.json: FAILED" in lines
+    assert "planted.json" not in (tmp_path / "verify" / "20261120T100000Z" / files.SUMS).read_text()
+
+
+@pytest.mark.gate
+def test_the_page_signs_with_ssh_gpg_and_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    results, home = tmp_path / "results", tmp_path / ".ssh"
+    home.mkdir()
+    keys = tempfile.mkdtemp()  # the path of a socket is short
+    request.addfinalizer(lambda: shutil.rmtree(keys, ignore_errors=True))
+    for name, value in {"HOME": str(tmp_path), "GNUPGHOME": keys, "GIT_CONFIG_NOSYSTEM": "1"}.items():
+        monkeypatch.setenv(name, value)
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "Ada")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "ada@example.com")
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", home / "id_ed25519"], check=True)
+    (home / "allowed_signers").write_text(f"ada@example.com {(home / 'id_ed25519.pub').read_text()}")
+    made = ["gpg", "--batch", "--passphrase", "", "--quick-generate-key", "ada@example.com"]
+    subprocess.run(made, check=True, capture_output=True)
+    subprocess.run(["git", "init", "-q", results], check=True)
+    folder = write(results)
+    try:
+        assert told(tmp_path, CHECK) == (0, set())
+        for commands in (SSH, GPG):
+            assert told(folder, commands)[0] == 0
+            *_sign, verify = commands.splitlines()
+            sums = (folder / files.SUMS).read_bytes()
+            (folder / files.SUMS).write_bytes(sums + b"0" * 64 + b"  planted.json\n")
+            assert told(folder, verify)[0] != 0
+            (folder / files.SUMS).write_bytes(sums)
+        assert told(folder) == (0, set())
+        assert told(tmp_path, GIT) == (0, set())
+    finally:
+        subprocess.run(["gpgconf", "--kill", "all"], check=False)
+    (folder / "verify.csv").unlink()
+    assert told(results, GIT.splitlines()[-1])[1] == {" D verify/20261120T100000Z/verify.csv"}
