@@ -43,8 +43,8 @@ HIPERDISPATCH = "/proc/sys/s390/hiperdispatch"
 # IBM Documentation, Linux on Z and LinuxONE, CPU polarization, edition for Linux 6.10
 MIXED = (
     "this kernel has no HiperDispatch and this LPAR shares CPUs: IBM says that a mix of vertical:high, medium and low "
-    'ones "can result in significant performance degradation" there; use CPUs of one of these types only, set the others '
-    "offline and deconfigure them (chcpu -d, then chcpu -g), or stay horizontal"
+    'ones "can result in significant performance degradation" there; use CPUs of one type only, set the others offline '
+    "and deconfigure them (chcpu -d, then chcpu -g), or stay horizontal"
 )
 # The kernel's default of hd_steal_threshold by release: arch/s390/kernel/hiperdispatch.c of 6.12.117, 7.2.13 and 7.3.4.
 STEAL_THRESHOLDS = {"6.12": "30", "7.2": "10", "7.3": "10"}
