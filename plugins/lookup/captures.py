@@ -16,6 +16,8 @@ description:
   - The host is the one in the name of the capture. If the inventory has a host of that name, with or without a domain,
     it is that host, so that its variables apply. A capture without such a name is called like its file. Any other
     name must have at most 64 letters, digits, points, underscores and hyphens, and must not be that of a group.
+  - What is not a capture is returned too, so that its host fails instead of being missing; checksums beside captures,
+    and hidden files, are left out.
   - Of several captures of a host, the newest by the time in its name is returned, and a warning names the others.
 options:
   _terms:
@@ -23,6 +25,13 @@ options:
     type: list
     elements: str
     required: true
+  hosts:
+    description:
+      - Hosts that must have a capture if a folder of captures is named. One that has none is returned with a path that
+        does not exist. Hosts of the group C(zpower_captures) and C(localhost) need none.
+    type: list
+    elements: str
+    default: []
 """
 
 EXAMPLES = r"""
@@ -53,8 +62,10 @@ class LookupModule(LookupBase):
         self.set_options(var_options=variables, direct=kwargs)
         places = [place.strip() for term in self._flatten(terms) for place in str(term).split(",") if place.strip()]
         groups = (variables or {}).get("groups") or {}
+        without = {"localhost", *groups.get("zpower_captures", ())}
+        expected = [host for host in self.get_option("hosts") if host not in without]
         try:
-            found, left_out = chosen(places or [""], groups.get("all", ()), groups)
+            found, left_out = chosen(places or [""], groups.get("all", ()), groups, expected)
         except (OSError, ValueError) as error:
             raise AnsibleError(one_line(error)) from error
         for sentence in left_out:

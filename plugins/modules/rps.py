@@ -49,7 +49,10 @@ options:
     default: [auto]
   cpus:
     description:
-      - The CPUs that share the work, V(all) online ones, the V(entitled) ones, or a CPU list such as V(0-7,16).
+      - The CPUs that share the work, V(all) online ones, the V(entitled) ones, a CPU list such as V(0-7,16), or a
+        mask such as V(0xff) or V(ff,ffffffff) (as in /sys).
+      - Write masks in quotes, because YAML makes the number 255 of V(0xff). A list with leading zeros is an error,
+        because V(00000033) could be CPU 33 or the mask of CPUs 0, 1, 4 and 5.
       - V(entitled) takes the CPUs that are V(vertical:high) or V(vertical:medium) in an LPAR with vertical polarization
         (tuning cpu_polarization). The others are V(vertical:low) and get only the time that other LPARs leave, so
         packets handed to them may wait. PR/SM moves the entitlement, so verify compares the mask with the CPUs that are

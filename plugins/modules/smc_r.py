@@ -45,11 +45,19 @@ options:
   sap_ports:
     description:
       - Instance numbers in quotes, such as V('00'); their ports become C(port_range) instead of V(any).
-      - The ports are 32nn (dispatcher, enqueue server), 33nn (gateway), 36nn and 39nn (message server), 80nn and
-        443nn (ICM), written as C(3200-3201,3300-3301). The format of several ports in C(port_range) is not published,
-        so check that connections use SMC-R.
+      - The ports are 32nn (dispatcher, enqueue server), 33nn and 48nn (gateway), 36nn, 39nn and 81nn (message server),
+        80nn and 443nn (ICM), and 5nn13 and 5nn14 (start service), written as C(3200-3201,3300-3301). The format of
+        several ports in C(port_range) is not published, so check that connections use SMC-R.
     type: list
     elements: str
+    default: []
+  database_ports:
+    description:
+      - Ports of the database, such as V('30015') or V('30013-30015'), beside those of O(sap_ports). Without them,
+        connections of work processes to the database stay plain TCP if O(sap_ports) is used.
+    type: list
+    elements: str
+    version_added: 1.0.0
     default: []
   when_busy:
     description:
@@ -71,10 +79,11 @@ EXAMPLES = r"""
   zpower.sap_tuning.smc_r:
     preset: optimized
 
-- name: For the ports of SAP instances 00 and 01 only, with more memory; at the next reboot if the device is busy
+- name: For the ports of SAP instances 00 and 01 and of the database, with more memory; deferred if the device is busy
   zpower.sap_tuning.smc_r:
     preset: enabled
     sap_ports: ['00', '01']
+    database_ports: ['30013-30015']
     attributes:
       max_memory: 1024
     when_busy: defer

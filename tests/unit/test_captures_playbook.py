@@ -24,6 +24,7 @@ INVENTORY = {
         "hosts": {"app2.example.com": {"cpu_polarization_mode": "horizontal"}, "real": {}},
     }
 }
+ENCRYPTED = "secured-sosreport-app5-2026-11-28-abcdefg.tar.xz.gpg"
 BROKEN = "sosreport-app4-2026-11-20-abcdefg.tar.xz"
 
 
@@ -55,6 +56,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (there / "app3").mkdir()
     captured.grow(there / "app3", horizontal)
     (there / BROKEN).write_bytes(b"no archive")
+    (there / ENCRYPTED).write_bytes(b"\x8c\x0d\x04\x09\x03\x02" + b"\xa5" * 600)
     return folder
 
 
@@ -63,9 +65,10 @@ def checked(site: Path) -> Run:
     return Run(site, "-e", "zpower_captures=captures")
 
 
-def test_every_capture_is_a_host_of_the_evidence_and_real_hosts_are_not_asked(checked: Run) -> None:
+def test_every_capture_is_a_host_of_the_evidence_and_hosts_without_one_fail_unasked(checked: Run) -> None:
     hosts = {host["host"]: host["outcome"] for host in checked.evidence["hosts"]}
-    assert hosts == {"app1": "ok", "app2.example.com": "ok", "app3": "ok", "app4": "failed"}, checked.said
+    failed = dict.fromkeys(("app4", "app5", "real"), "failed")
+    assert hosts == {"app1": "ok", "app2.example.com": "ok", "app3": "ok"} | failed, checked.said
     assert checked.code == 2 and checked.evidence["result"] == "error"
 
 
@@ -81,7 +84,8 @@ def test_a_row_says_what_the_capture_is(checked: Run) -> None:
 
 
 def test_a_capture_that_cannot_be_read_says_so(checked: Run) -> None:
-    assert f"{BROKEN} is no archive" in checked.said
+    assert f"{BROKEN} is no archive" in checked.said and f"{ENCRYPTED} is encrypted" in checked.said
+    assert "captures/*real*: No such file" in checked.said
     assert "Traceback" not in checked.said
 
 

@@ -49,7 +49,7 @@ def _no_archive(head, name):
     if not head:
         return "%s is empty: a capture is a folder or a tar archive" % name
     foreign = unpacking.foreign_kind(head)
-    if foreign == "OpenPGP":
+    if foreign == "OpenPGP" or name.endswith((".gpg", ".pgp")):
         return "%s is encrypted (OpenPGP): decrypt it first" % name
     if foreign:
         return "%s is packed with %s: pack it as tar with gzip, xz or bzip2" % (name, foreign)

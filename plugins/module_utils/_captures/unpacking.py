@@ -16,7 +16,9 @@ from . import limits
 _PIECE = 256 * 1024
 _MAGIC = ((b"\x1f\x8b", "gzip"), (b"\xfd7zXZ\x00", "xz"), (b"BZh", "bzip2"))
 LONGEST_MAGIC = 6
-_OTHERS = ((b"\x28\xb5\x2f\xfd", "zstd"), (b"PK\x03\x04", "zip"), (b"\x85", "OpenPGP"), (b"-----BEGIN", "OpenPGP"))
+# The session key for a public key or a pass phrase, with which an encrypted message begins, in the old and new format.
+_PGP = tuple((head, "OpenPGP") for head in (b"\x84", b"\x85", b"\x8c", b"\xc1", b"\xc3", b"-----BEGIN"))
+_OTHERS = ((b"\x28\xb5\x2f\xfd", "zstd"), (b"PK\x03\x04", "zip")) + _PGP
 
 
 def kind_of(head):

@@ -12,6 +12,10 @@ from .host import HostError
 
 # more digits than a CPU number needs, but a limit for int()
 _RANGE = re.compile(r"^([0-9]{1,18})(?:-([0-9]{1,18}))?\Z")
+# as users write masks: with 0x, as in /sys, and what may be one; Linux has at most 8192 CPUs
+_HEX = re.compile(r"0[xX][0-9a-fA-F]{1,2048}(,[0-9a-fA-F]{8}){0,255}\Z")
+_GROUPS = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{8}){1,255}\Z")
+_DIGITS = re.compile(r"[0-9]{1,8}(,[0-9]{8})*\Z")
 _GROUP = re.compile(r"^[0-9a-fA-F]{1,8}\Z")
 
 
@@ -32,6 +36,22 @@ def parse_list(text):
             raise ValueError("'%.100s' names CPU %d: the largest Linux kernels have 8192 CPUs" % (text, last))
         cpus.update(range(first, last + 1))
     return sorted(cpus)
+
+
+def parse_cpus(text):
+    """The sorted CPU numbers that a user wrote as a list (``0-3,8``) or as a mask (``0xff``, ``ff,ffffffff``).
+
+    Raises ValueError with one sentence, also for a text of digits that could be either.
+    """
+    text = text.strip()
+    if _HEX.match(text) or (_GROUPS.match(text) and re.search("[a-fA-F]", text)):
+        return cpus_of(int(text.replace(",", ""), 16))
+    if not re.search(r"(^|[,-])\s*0[0-9]", text):
+        return parse_list(text)
+    listed, mask = parse_list(text), int(text.replace(",", ""), 16) if _DIGITS.match(text) else 0
+    other = ", as a mask CPU %s (write 0x%x)" % (format_list(cpus_of(mask)), mask) if mask else ""
+    one = format_list(listed)
+    raise ValueError("'%.100s' has leading zeros: as a list it means CPU %s (write %s)%s" % (text, one, one, other))
 
 
 def list_or_none(text):

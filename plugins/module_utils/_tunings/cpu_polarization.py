@@ -36,9 +36,16 @@ NO_FACILITY = "no CPU topology facility: %s"
 # QEMU, docs/system/s390x/cpu-topology.rst
 GUESTS = {
     "zvm": "this is a guest of z/VM, which offers none",
-    "kvm": "this is a guest of KVM that was started without it (QEMU from 8.2: ctop=on)",
+    "kvm": "this is a guest of KVM whose CPU model lacks it (QEMU from 8.2: model host, or ctop=on with others)",
     "other": "this is a guest",
 }
+HIPERDISPATCH = "/proc/sys/s390/hiperdispatch"
+# IBM Documentation, Linux on Z and LinuxONE, CPU polarization, edition for Linux 6.10
+MIXED = (
+    "this kernel has no HiperDispatch and this LPAR shares CPUs: IBM says that a mix of vertical:high, medium and low "
+    'ones "can result in significant performance degradation" there; use CPUs of one type only, set the others offline '
+    "and deconfigure them (chcpu -d, then chcpu -g), or stay horizontal"
+)
 # The kernel's default of hd_steal_threshold by release: arch/s390/kernel/hiperdispatch.c of 6.12.117, 7.2.13 and 7.3.4.
 STEAL_THRESHOLDS = {"6.12": "30", "7.2": "10", "7.3": "10"}
 _POLL_S = 0.1
@@ -114,12 +121,17 @@ class CpuPolarization(SystemTuning):
         if self.params["mode"] == "vertical":
             # dedicated CPUs all become high
             subject.remarks += entitlement.steering_remarks(self.host, low, mode == "horizontal" and shared)
+            unguided = not self.host.exists(HIPERDISPATCH) and not (
+                self.host.capture and self.host.lacking(HIPERDISPATCH)
+            )
+            if unguided and shared and (mode == "horizontal" or len(levels) > 1):
+                subject.remarks.append(MIXED)
         if "unknown" in levels:
             unknown = cpu_lists.format_list(levels["unknown"])
             subject.notes.append("CPU %s does not show its polarization yet" % unknown)
         split = ", ".join("%d %s" % (len(levels[level]), level) for level in entitlement.LEVELS if level in levels)
         if not split:
-            on = self.host.value("/proc/sys/s390/hiperdispatch") == "1"
+            on = self.host.value(HIPERDISPATCH) == "1"
             if on and set(states.values()) == {"horizontal"}:
                 subject.remarks.append("s390.hiperdispatch is 1, and does nothing while the CPUs are horizontal")
             return
@@ -134,7 +146,7 @@ class CpuPolarization(SystemTuning):
 
     def _hiperdispatch(self):
         """Remarks on its settings while the CPUs are vertical."""
-        if self.host.value("/proc/sys/s390/hiperdispatch") == "0":
+        if self.host.value(HIPERDISPATCH) == "0":
             return ["s390.hiperdispatch is 0: the scheduler does not keep work away from vertical:low CPUs"]
         folder = hardware.CPUS + "/hiperdispatch"
         found = []

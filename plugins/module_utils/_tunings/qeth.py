@@ -145,11 +145,19 @@ class Qeth(Tuning):
             stored = self._stored(knob.now)
             if stored == self.count or (stored is None and self._needless(subject, knob)):
                 continue
-            if self.host.capture or _generated(knob.now):
+            if self._kept(knob):
                 knob.wanted = planned(subject.name, self.count)
             else:
                 left = _NO_FILE if knob.now is None else _OTHER_FILE
                 subject.notes.append(left % (knob.key, self.count))
+
+    def _kept(self, knob):
+        """Whether chzdev keeps the device; also if a capture cannot tell, so that the value is unknown."""
+        capture = self.host.capture
+        if knob.now is None:
+            return bool(capture and self.host.lacking(knob.key))
+        # a supportconfig has no comments, so not the first line
+        return _generated(knob.now) or bool(capture and capture.format == "supportconfig")
 
     def _needless(self, subject, knob):
         """Whether the device gets the number at boot although chzdev's file does not have it."""

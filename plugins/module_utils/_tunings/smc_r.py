@@ -32,24 +32,39 @@ PRESETS = {
     "enabled": _ON,
     "optimized": dict(_ON, conns_per_lg="64", init_snd_pools="16", rx_intr_packets="256"),
 }
-# SAP's ports of instance nn: dispatcher and enqueue server 32nn, gateway 33nn, message server 36nn and for the system's
-# own instances 39nn, ICM 80nn and 443nn.
-_PORTS = ("32%02d", "33%02d", "36%02d", "39%02d", "80%02d", "443%02d")
+# SAP's ports of instance nn: dispatcher and enqueue server 32nn, gateway 33nn and with SNC 48nn, message server 36nn,
+# for the system's own instances 39nn and over HTTP 81nn, ICM 80nn and 443nn, start service 5nn13 and 5nn14.
+_SAP_PORTS = ("32%02d", "33%02d", "48%02d", "36%02d", "39%02d", "81%02d", "80%02d", "443%02d", "5%02d13", "5%02d14")
+_PORT_RANGE = re.compile(r"^([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?\Z")
+ALL = (
+    "ip_addr_list and port_range are any, so all TCP of this partition goes over RoCE if its peer offers SMC-R, also "
+    "SSH, NFS and PowerHA; sap_ports and database_ports name the ports of SAP"
+)
+NO_DATABASE = (
+    "the port of the database is not among those of sap_ports, so connections of work processes to it stay plain TCP; "
+    "database_ports adds it"
+)
 
 
-def sap_ports(instances):
-    """port_range for these instance numbers. Raises InputError.
+def port_range(instances, others):
+    """port_range for these instance numbers and other ports. Raises InputError.
 
     YAML turns an instance number without quotes into a number: 0 is 00. Neighbours are joined, as 3200-3201.
     """
-    numbers = set()
+    numbers, found = set(), set()
     for one in instances:
         if not re.match(r"^[0-9]{1,2}\Z", one):
             raise InputError("sap_ports: '%s' is no instance number; write two digits in quotes, such as '00'" % one)
         numbers.add(int(one))
-    ports = sorted(int(port % number) for port in _PORTS for number in numbers)
+    for one in others:
+        match = _PORT_RANGE.match(one)
+        low, high = (int(match.group(1)), int(match.group(2) or match.group(1))) if match else (1, 0)
+        if not low <= high <= 65535:
+            raise InputError("database_ports: '%s' is not a port or a range of ports, such as 30013-30015" % one)
+        found.update(range(low, high + 1))
+    found.update(int(port % number) for port in _SAP_PORTS for number in numbers)
     ranges = []
-    for port in ports:
+    for port in sorted(found):
         if ranges and ranges[-1][1] == port - 1:
             ranges[-1][1] = port
         else:
@@ -68,6 +83,7 @@ class SmcR(DeviceTuning):
         preset=dict(type="str", choices=["disabled", "enabled", "optimized"]),
         attributes=dict(type="dict", default={}),
         sap_ports=dict(type="list", elements="str", default=[]),
+        database_ports=dict(type="list", elements="str", default=[]),
         when_busy=dict(type="str", choices=["fail", "defer"], default="fail"),
     )
 
@@ -85,13 +101,15 @@ class SmcR(DeviceTuning):
     def requests(self):
         own = texts(self.params["attributes"], "attributes")
         wanted = dict(PRESETS[self.params["preset"]]) if self.params["preset"] else {}
-        if self.params["sap_ports"]:
+        instances, others = self.params["sap_ports"], self.params["database_ports"]
+        if instances or others:
             if PORTS in own:
-                raise InputError("sap_ports and attributes both give %s: leave one of them out" % PORTS)
-            wanted[PORTS] = sap_ports(self.params["sap_ports"])
+                name = "sap_ports" if instances else "database_ports"
+                raise InputError("%s and attributes both give %s: leave one of them out" % (name, PORTS))
+            wanted[PORTS] = port_range(instances, others)
         wanted.update(own)
         if not wanted:
-            raise InputError("nothing to set: give a preset, attributes or sap_ports")
+            raise InputError("nothing to set: give a preset, attributes, sap_ports or database_ports")
         return {self._device(): wanted}
 
     def _device(self):
@@ -155,10 +173,15 @@ class SmcR(DeviceTuning):
             return subject
         asked = self._asked[name]
         self._beside = {item: self._look(name, item) for item in (ENABLED, ADDRESSES, PORTS) if item not in asked}
-        if self.params["sap_ports"]:
+        values = dict(self._beside, **asked)
+        if values[ENABLED] == "1" and values[ADDRESSES] == values[PORTS] == "any":
+            subject.remarks.append(ALL)
+        if self.params["sap_ports"] or self.params["database_ports"]:
             subject.remarks.append(
                 "how port_range takes several ports is not published: make sure that connections use SMC-R"
             )
+        if self.params["sap_ports"] and not self.params["database_ports"]:
+            subject.remarks.append(NO_DATABASE)
         return subject
 
     def _look(self, device, attribute):

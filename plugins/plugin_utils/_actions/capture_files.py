@@ -6,14 +6,17 @@ Names of dbginfo.sh (s390-tools), sos and supportconfig (supportutils).
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from .._answers.text import one_line
 from .._records.checks import check_slug
+from .._records.record_files import file_slug
 
 ENDINGS = re.compile(r"\.(tar|tgz|tbz|txz|tar\.gz|tar\.bz2|tar\.xz)\Z")
+ENCRYPTED = re.compile(r"\.(gpg|pgp|asc)\Z")
+"""What gpg appends; sos also puts secured- in front."""
 GROUPS = ("all", "ungrouped", "zpower_captures")
 """Groups of every inventory, and the one of the playbook captures."""
 INSIDE = ("proc", "sys", "basic-environment.txt")
@@ -34,45 +37,67 @@ class CaptureFile(NamedTuple):
 
 
 def chosen(
-    places: Iterable[str], known: Iterable[str], groups: Collection[str] = ()
+    places: Iterable[str], known: Iterable[str], groups: Collection[str] = (), expected: Iterable[str] = ()
 ) -> tuple[dict[str, CaptureFile], list[str]]:
     """({host: its newest capture}, sentences about captures that are left out).
 
-    places: folders of captures, or captures; known, groups: the hosts and groups of the inventory. Raises ValueError
-    for a place without a capture, and for a name that cannot be one of a host.
+    places: folders of captures, or captures; known, groups: the hosts and groups of the inventory. What cannot be
+    opened as a capture is there too, with a host of its own, so that it fails: other files of these folders, and each
+    expected host without a capture in them. Raises ValueError for a place that is not there or empty, and for the name
+    of a capture that cannot be that of a host.
     """
     hosts = {name.partition(".")[0].lower(): name for name in sorted(known, reverse=True)}
+    forbidden = {*groups, *GROUPS}
     found: dict[str, list[CaptureFile]] = {}
+    others: list[CaptureFile] = []
+    folders: list[Path] = []
     for place in places:
         if not place:
             raise ValueError("zpower_captures: name a capture, or a folder of captures")
-        for path in _captures(Path(place).expanduser()):
+        top = Path(place).expanduser().absolute()
+        folders += [top] if top.is_dir() and not _is_capture(top) else []
+        for path in _files(top):
             capture = _named(path, hosts)
-            _check_name(capture, {*groups, *GROUPS}, hosts.values())
-            found.setdefault(capture.host, []).append(capture)
+            if _is_capture(path):
+                _check_name(capture, forbidden, hosts.values())
+                found.setdefault(capture.host, []).append(capture)
+            else:
+                others.append(capture)
     newest, left_out = {}, []
     for host in sorted(found):
         *older, newest[host] = sorted(set(found[host]), key=lambda capture: (capture.day, capture.path))
         if older:
             names = ", ".join(capture.path.name for capture in older)
             left_out.append(one_line(f"{host}: {newest[host].path.name} is its newest capture; left out: {names}"))
+    for other in sorted(set(others)):
+        slug = file_slug(other.path.name)
+        free = (other.host, slug, *(f"{slug}.{number}" for number in range(2, len(others) + 2)))
+        host = next(name for name in free if name == file_slug(name) and name not in {*newest, *forbidden})
+        newest[host] = other._replace(host=host)
+    for host in (host for host in expected if folders and host not in newest):
+        newest[host] = CaptureFile(host, folders[0] / f"*{host}*", "")
     return newest, left_out
 
 
-def _captures(place: Path) -> Iterator[Path]:
-    place = place.absolute()
+def _files(place: Path) -> list[Path]:
+    """What a folder of captures has, but hidden files, and checksums and encrypted copies of a capture beside it."""
     if not place.exists():
         raise ValueError(f"zpower_captures: there is no {place}; name a capture, or a folder of captures")
-    if _is_capture(place):
-        yield place
-        return
-    inside = sorted(path for path in place.iterdir() if _is_capture(path)) if place.is_dir() else []
+    if _is_capture(place) or not place.is_dir():
+        return [place]
+    inside = {path.name: path for path in sorted(place.iterdir()) if not path.name.startswith(".")}
     if not inside:
         raise ValueError(
             f"zpower_captures: {place} has no capture: an archive of dbginfo.sh, sos or supportconfig, or a folder or"
             " archive with proc and sys of a machine"
         )
-    yield from inside
+    beside = {name for name, path in inside.items() if path.is_file() and _is_capture(path)}
+    return [path for name, path in inside.items() if not {Path(name).stem, _plain(name)} & beside - {name}]
+
+
+def _plain(name: str) -> str:
+    """The name of a file before it was encrypted."""
+    return ENCRYPTED.sub("", name).removeprefix("secured-")
 
 
 def _check_name(capture: CaptureFile, groups: Collection[str], known: Collection[str]) -> None:
@@ -92,7 +117,7 @@ def _is_capture(path: Path) -> bool:
 
 def _named(path: Path, hosts: Mapping[str, str]) -> CaptureFile:
     """The capture with the name of the inventory's host, if its own name begins with that."""
-    stem = path.name if path.is_dir() else ENDINGS.sub("", path.name)
+    stem = path.name if path.is_dir() else ENDINGS.sub("", _plain(path.name))
     match = next(filter(None, (pattern.fullmatch(stem) for pattern in NAMES)), None)
     host, day = (match["host"], re.sub(r"\D", "", match["day"])) if match else (stem, "")
     day = day if len(day) != len("YYMMDDhhmm") else "20" + day

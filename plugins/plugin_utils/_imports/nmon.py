@@ -38,6 +38,12 @@ _SNAPSHOT = re.compile(r"T\d+")
 _LPAR_TYPE = re.compile(r"\bType\s*:\s*(Dedicated|Shared)")
 _LPAR_CPUS = re.compile(r"\bOnline Virtual CPUs\s*:\s*(\d+)")
 _SHARES = {"user": "User%", "system": "Sys%", "wait": "Wait%", "idle": "Idle%", "steal": "Steal%"}
+_PARTS = {
+    "CPU_ALL": tuple(_SHARES.values()),
+    "PCPU_ALL": ("User", "Sys", "Wait", "Idle"),
+    "LPAR": ("VP_User%", "VP_Sys%", "VP_Wait%", "VP_Idle%", "PhysicalCPU"),
+}
+"""The columns of a section that cannot all be 0: processors are at least idle."""
 _NETWORK = {"-read-KB/s": "read_kb", "-write-KB/s": "write_kb"}
 
 
@@ -110,7 +116,7 @@ class Reader:
                     yield current
                 current = _begin(rest.split(","), number)
             elif section in SECTIONS:
-                self._data(section, rest.split(","), current)
+                self._data(section, rest.split(","), current, number)
             elif section == "AAA":
                 self._describe(rest.split(","), number)
             elif section == "BBBP":
@@ -118,10 +124,15 @@ class Reader:
         if current is not None:
             yield current
 
-    def _data(self, section: str, fields: list[str], current: Snapshot | None) -> None:
+    def _data(self, section: str, fields: list[str], current: Snapshot | None, number: int) -> None:
         if not _SNAPSHOT.fullmatch(fields[0]):
             self._columns[section] = [name.strip() for name in fields[1:]]
-        elif current is not None and fields[0] == current.name:
+        elif current is None:
+            raise CpuFileError(
+                f"line {number}: {section} of {fields[0]} is before the line ZZZZ with its time, so this file was"
+                " sorted; give the file as nmon wrote it"
+            )
+        elif fields[0] == current.name:
             pairs = zip(self._columns.get(section, ()), fields[1:], strict=False)
             current.sections[section] = {
                 name: float(text) for name, text in pairs if name and _NUMBER.fullmatch(text.strip())
@@ -188,7 +199,26 @@ def _start(about: About, snapshot: Snapshot) -> datetime:
     return begun if begun and near else snapshot.at
 
 
+def _drop_empty(sections: dict[str, dict[str, float]]) -> bool:
+    """Take away the figures of a snapshot in which no processor was even idle; whether it is such a snapshot.
+
+    A partition that is nearly idle can have 0.00 processors in PCPU_ALL and LPAR, and percentages in CPU_ALL.
+    """
+    empty = [
+        name
+        for name, parts in _PARTS.items()
+        if any(part in sections.get(name, {}) for part in parts[3:])
+        and not any(sections[name].get(part) for part in parts)
+    ]
+    if "CPU_ALL" in sections and "CPU_ALL" not in empty:
+        return False
+    for name in empty:
+        sections[name] = {column: figure for column, figure in sections[name].items() if column not in _PARTS[name]}
+    return bool(empty)
+
+
 def _sample(since: datetime, snapshot: Snapshot, about: About, cpus: float | None) -> Sample:
+    empty = _drop_empty(snapshot.sections)
     shares, lpar = snapshot.sections.get("CPU_ALL", {}), snapshot.sections.get("LPAR", {})
     interval = about.interval_s
     network: dict[str, dict[str, float]] = {}
@@ -206,6 +236,7 @@ def _sample(since: datetime, snapshot: Snapshot, about: About, cpus: float | Non
             "PhysicalCPU": consumed(snapshot, cpus),
         },
         shares={name: shares[column] for name, column in _SHARES.items() if column in shares},
+        empty=empty,
         gap=bool(interval) and (snapshot.at - since).total_seconds() > GAP * (interval or 0.0),
         physc=lpar.get("PhysicalCPU"),
         entitled=lpar.get("entitled"),

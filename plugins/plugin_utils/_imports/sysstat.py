@@ -20,13 +20,16 @@ from .._records.cpu_window import GAP, About, CpuFileError, Sample, Used
 MAGIC = (b"\x96\xd5", b"\xd5\x96")
 """The first bytes of a binary file of sar, for both byte orders."""
 
+_ALL = ("all", "-1")
+"""All CPUs together; the latter in JSON of sysstat 12.0.0 to 12.0.3 and 12.1.0 to 12.1.3 (its issue 214)."""
 _LOADS = ("cpu-load", "cpu-load-all")
 """Releases before 11 call the load with all its parts (sar -u ALL) cpu-load-all."""
 _USER = ("usr", "user", "nice", "guest", "gnice")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?: ([AP]M))?")
 _HALF_A_DAY = timedelta(hours=12)
 _NOTHING = 1.0
-"""Percent: a CPU that is offline has 0 in every column."""
+"""Percent: a CPU that is offline has 0 in every column, and all have it where sysstat could not read them."""
+_DECIMAL_COMMA = re.compile(r":\s*-?\d+,\d+\Z")
 
 
 def parse(text: str) -> Mapping[str, Any]:
@@ -36,13 +39,31 @@ def parse(text: str) -> Mapping[str, Any]:
         host = hosts[0]
         statistics = host["statistics"]
     except json.JSONDecodeError as error:
-        raise CpuFileError(f"this is no complete JSON ({error.msg}, line {error.lineno})") from error
+        raise CpuFileError(_broken(error)) from error
     # a ValueError: a number of thousands of digits
     except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
         raise CpuFileError("this JSON is not sysstat's: it has no sysstat.hosts[0].statistics") from error
     if len(hosts) > 1 or not isinstance(host, dict) or not isinstance(statistics, list):
         raise CpuFileError("this JSON is not sysstat's: sysstat.hosts has to hold one host with a list of statistics")
     return host
+
+
+def _broken(error: json.JSONDecodeError) -> str:
+    """What is wrong with a text that is not JSON."""
+    where = f"line {error.lineno}, column {error.colno}"
+    number = re.match(r"\d*", error.doc[error.pos :])
+    if _DECIMAL_COMMA.search(error.doc[: error.pos].rstrip() + (number[0] if number else "")):
+        return (
+            f"this is not valid JSON: its numbers have decimal commas ({where}), as sysstat before 11.5.1 wrote them in"
+            " some locales; write it again with LC_ALL=C"
+        )
+    whole = error.doc[error.pos :].rstrip().endswith("}")
+    if whole and error.msg.startswith("Expecting ',' delimiter"):
+        return (
+            f"this is not valid JSON: a comma is missing ({where}), as in files of sysstat 10.2.1 and 11.1.5; convert"
+            " the file of sar with another version of sadf"
+        )
+    return f"this is {'not valid' if whole else 'not a complete'} JSON ({error.msg}, {where})"
 
 
 def is_mpstat(host: Mapping[str, Any]) -> bool:
@@ -74,15 +95,19 @@ def samples_of(host: Mapping[str, Any], cpus: float | None = None, day: str | No
         # If it is set back further, it is not known how long the report was: its sample has no length.
         begin = min(max(since, before or since), end)
         loads = _loads(item)
-        figures = loads.get("all")
+        figures = next((loads[name] for name in _ALL if name in loads), None)
         if figures is None:
             raise CpuFileError(f"the report of {end} has no load of all CPUs together ({', '.join(_LOADS)})")
+        empty = "idle" in figures and sum(figures.values()) <= _NOTHING
+        if empty:
+            figures = {}
         yield Sample(
             begin,
             end,
             {"cpu-load": _used(figures, cpus or _online(loads) or _number(host.get("number-of-cpus")))},
             _shares(figures),
             gap=(end - begin).total_seconds() > GAP * usual,
+            empty=empty,
         )
         before = end
 

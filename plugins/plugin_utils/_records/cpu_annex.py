@@ -88,7 +88,7 @@ def entry_of(window: CpuWindow, file: str, offset: timedelta, replace: bool) -> 
 def _why_nothing(window: CpuWindow) -> str:
     known = [used for _piece, used in window.used() if used.user is not None and used.system is not None]
     if not known:
-        return "the file does not say how much CPU time users and the system used"
+        return window.empty() or "the file does not say how much CPU time users and the system used"
     if not any(used.cpus for used in known):
         return "the file does not say how many processors there were: give cpus"
     return "it is one gap between two samples"

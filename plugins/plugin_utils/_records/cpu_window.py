@@ -24,6 +24,9 @@ PARTS = ("user", "system", "softirq", "steal")
 FACTS = ("format", "host", "system", "level", "version")
 """What a file says about itself and a result repeats."""
 
+EMPTY = "every share of the CPUs is 0, idle time too, which is not a measurement"
+"""What sysstat and nmon write at times when they could not read the CPUs."""
+
 GAP = 2.0
 """From so many intervals without a sample, there is a remark; recorders are a little late at times."""
 
@@ -60,6 +63,8 @@ class Sample:
     """Percentages of all CPUs by the names of SHARES; a figure that is missing or no number is left out."""
     gap: bool = False
     """The file has no sample for a part of this time."""
+    empty: bool = False
+    """Every share of the CPUs was 0 in the file, idle time too; none of them is in ``sources`` and ``shares``."""
     physc: float | None = None
     entitled: float | None = None
     shared: bool = False
@@ -250,12 +255,17 @@ class CpuWindow:
         rounded = {name: {key: _rounded(value) for key, value in entry.items()} for name, entry in interfaces.items()}
         return {"applicable": None if unknown else True, "reason": reason, "interfaces": rounded}
 
+    def empty(self) -> str:
+        """A sentence if samples of the window are not measurements."""
+        count = sum(piece.sample.empty for piece in self._pieces)
+        return f"in {count} of {len(self._pieces)} samples {EMPTY}" if count else ""
+
     def _missing(self, elapsed: float, covered: float) -> list[str]:
+        found = [self.empty()] if self.empty() else []
         if covered <= 0 and any("user" in piece.sample.shares for piece in self._pieces):
-            return ["the file does not say how many processors its percentages refer to: give cpus"]
+            return [*found, "the file does not say how many processors its percentages refer to: give cpus"]
         if covered <= 0:
-            return ["the file has no figures of the CPUs with user and system time in this window"]
-        found = []
+            return [*found, "the file has no figures of the CPUs with user and system time in this window"]
         if covered < elapsed:
             found.append(f"{covered:g} s of {elapsed:g} s are covered, and the figures refer to those")
         if self.source == "PhysicalCPU":

@@ -62,7 +62,7 @@ class QethHost(KernelHost):
             self.fill("%s/%s" % (base, attribute), str(value))
         for link, to in (("%s/driver" % base, DRIVER), ("/sys/class/net/%s/device" % name, base)):
             os.makedirs(self.path(to), exist_ok=True)
-            os.symlink(self.path(to), self.path(link))
+            os.symlink(os.path.relpath(self.path(to), os.path.dirname(self.path(link))), self.path(link))
         self.fill("/sys/class/net/%s/mtu" % name, str(mtu))
         for queue in range(2):
             self.fill("/sys/class/net/%s/queues/tx-%d/xps_cpus" % (name, queue), "0")

@@ -76,15 +76,18 @@ class Cpus:
 
     def _listed(self):
         try:
-            chosen = cpu_lists.parse_list(self._params["cpus"])
+            chosen = cpu_lists.parse_cpus(self._params["cpus"])
         except ValueError as error:
-            raise InputError("cpus: %s; or all or entitled" % error) from error
+            raise InputError("cpus: %s; or a mask with 0x, such as 0xff; or all or entitled" % error) from error
         possible = cpu_lists.present(self._host) or self.online
         missing = [cpu for cpu in chosen if cpu not in possible]
         if missing:
+            text = self._params["cpus"]
+            # YAML makes 255 of 0xff
+            hint = "; if that was a mask, write '0x%x' in quotes" % int(text) if text.isdigit() else ""
             raise InputError(
-                "cpus: this machine has no CPU %s; it has %s"
-                % (cpu_lists.format_list(missing), cpu_lists.format_list(possible))
+                "cpus: this machine has no CPU %s; it has %s%s"
+                % (cpu_lists.format_list(missing), cpu_lists.format_list(possible), hint)
             )
         offline = [cpu for cpu in chosen if cpu not in self.online]
         if offline:

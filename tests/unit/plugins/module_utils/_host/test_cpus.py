@@ -16,6 +16,30 @@ def test_cpu_lists(text, cpus):
 
 
 @pytest.mark.parametrize(
+    ("text", "cpus"),
+    [("0-3,8", "0-3,8"), ("10", "10"), ("0x10", "4"), ("0XfF", "0-7"), ("0xf00000000", "32-35"), ("0x1,00000000", "32")]
+    + [("00000000,0000ffff", "0-15"), ("ff,ffffffff", "0-39"), ("0x0", ""), ("0", "0")],
+)
+def test_a_user_may_write_a_list_or_a_mask(text, cpus):
+    assert cpu_lists.format_list(cpu_lists.parse_cpus(text)) == cpus
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("00000033", ["as a list it means CPU 33", "as a mask CPU 0-1,4-5", "0x33"]),
+        ("00000001,00000003", ["as a list it means CPU 1,3", "as a mask CPU 0-1,32", "0x100000003"]),
+        ("0,08-09", ["as a list it means CPU 0,8-9"]),
+        *((text, ["is not a CPU list"]) for text in ("ff", "0x", "0xg", "ff,ff", "0x1,ff")),
+    ],
+)
+def test_what_could_be_a_list_or_a_mask_is_neither(text, words):
+    with pytest.raises(ValueError) as error:
+        cpu_lists.parse_cpus(text)
+    assert all(word in str(error.value) for word in [text, *words])
+
+
+@pytest.mark.parametrize(
     "text",
     ["a", "1-", "3-1", "1,,2", "0x3", "-1", "1 2", "9000", "9" * 60000, "0-" + "9" * 60000, "\u0663"],
     ids=lambda text: text[:9],

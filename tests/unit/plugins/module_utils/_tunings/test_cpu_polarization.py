@@ -146,7 +146,7 @@ def test_cpus_that_never_report_are_a_failure_and_the_host_is_put_back(tmp_path)
 
 
 KVM = ZVM.replace("z/VM    7.3.0", "KVM/Linux")
-FROM_QEMU_8_2 = "guest of KVM that was started without it (QEMU from 8.2"
+FROM_QEMU_8_2 = "guest of KVM whose CPU model lacks it (QEMU from 8.2"
 
 
 @pytest.mark.parametrize(
@@ -249,8 +249,12 @@ FOUR_HIGH = "entitlement of the 4 online CPUs: 4 high (at least 4.0 of 4 online 
 
 def test_the_split_and_hiperdispatch_settings_worth_knowing(tmp_path):
     host = ZHost(tmp_path / "shared")
-    assert record(host, check=True)["remarks"] == []
+    # before the switch, and as long as the CPUs are of several types
+    (warning,) = record(host, check=True)["remarks"]
+    assert "significant performance degradation" in warning and "deconfigure" in warning
+    assert record(host, check=True, mode="horizontal")["remarks"] == []
     remarks = record(host)["remarks"]
+    assert remarks.pop(0) == warning
     split = "1 high, 1 medium, 2 low (between 1.5 and 2.0 of 4 online cores)"
     assert remarks[0] == "entitlement of the 4 online CPUs: " + split
     assert "shared CPUs" in remarks[1] and "vertical:low" in remarks[1]

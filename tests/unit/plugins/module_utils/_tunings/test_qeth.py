@@ -4,9 +4,12 @@
 
 import json
 import os
+import shutil
+import tempfile
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import reading
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._own_files import own_files
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.qeth import Qeth
 from kernel import KernelHost
@@ -178,14 +181,28 @@ def test_what_chzdev_does_wrong_is_reported_and_put_back(host, first, lies, word
     assert words in result["msg"] and host.read(FILE) == first
 
 
+def seen_in_a_capture(host):
+    """What check mode says of a capture of a host, which is what it says of the host."""
+    copy = shutil.copytree(host.path("/"), tempfile.mkdtemp() + "/capture", symlinks=True)
+    found = run(reading.opened(copy), check=True)
+    mine = only(run(host, check=True))
+    said = {name: only(found)[name] for name in ("verdict", "reason", "after")}
+    assert said == {name: mine[name] for name in said}
+    return mine
+
+
 def test_a_device_that_chzdev_does_not_keep_is_left_alone(host):
+    os.makedirs(host.path("/proc"), exist_ok=True)
+    assert seen_in_a_capture(host)["after"]["stored"] == {"buffer_count": "128"}
     theirs = 'ACTION=="add", SUBSYSTEM=="ccwgroup", KERNEL=="%s", ATTR{buffer_count}="16"\n' % OSA
     write(host, FILE, theirs)
     found = only(run(host))
     assert found["verdict"] == "drifted" and "was not written by chzdev" in found["reason"]
     assert host.read(FILE) == theirs and host.calls == []
     # chzdev -p would make a file that takes the device offline at boot, and -e one without its other settings
+    assert "was not written by chzdev" in seen_in_a_capture(host)["reason"]
     host.remove(FILE)
+    assert "there is no" in seen_in_a_capture(host)["reason"]
     before = everything(host)
     for check in (True, False):
         result = run(host, check)

@@ -220,6 +220,8 @@ def test_what_cannot_be_put_back_is_named_and_restore_ends_it(host, monkeypatch)
         ({"interfaces": ["*"]}, "cannot be named in a udev rule"),
         ({"interfaces": []}, "interfaces: the list is empty"),
         ({"cpus": "0-9"}, "cpus: this machine has no CPU 4-9; it has 0-3"),
+        ({"cpus": "255"}, "no CPU 255; it has 0-3; if that was a mask, write '0xff' in quotes"),
+        ({"cpus": "0xff"}, "no CPU 4-7; it has 0-3"),
         ({"cpus": "two"}, "cpus: 'two' is not a CPU list: write numbers and ranges, such as 0-3,8"),
         ({"every": 0}, "every: 0 is out of range; use 1 to 8192"),
         ({"cpus": "1", "every": 2}, "cpus: '1' with every: 2 leaves no CPU"),

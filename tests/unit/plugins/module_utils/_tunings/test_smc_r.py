@@ -22,7 +22,7 @@ ENABLED = {
     "tx_intr_time": "10000",
 }
 pytestmark = pytest.mark.usefixtures("aix")
-run = runner(SmcR, device=None, preset=None, attributes={}, sap_ports=[], when_busy="fail")
+run = runner(SmcR, device=None, preset=None, attributes={}, sap_ports=[], database_ports=[], when_busy="fail")
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_values_of_the_site_win_over_the_preset(host):
 @pytest.mark.parametrize(
     "asked, words",
     [
-        ({}, "give a preset, attributes or sap_ports"),
+        ({}, "give a preset, attributes, sap_ports or database_ports"),
         ({"attributes": {"enabled": 1}}, "attributes: ip_addr_list and port_range of smcr0 would be empty"),
         ({"attributes": {"enabled": 1, "port_range": "any"}}, "ip_addr_list of smcr0 would be empty"),
         ({"attributes": {"enabled": 1, "port_range": " ", "ip_addr_list": "any"}}, "port_range of smcr0 would be emp"),
@@ -75,6 +75,10 @@ def test_values_of_the_site_win_over_the_preset(host):
         *(
             ({"preset": "enabled", "sap_ports": instances}, "is no instance number")
             for instances in (["D00"], ["100"], ["00\n"])
+        ),
+        *(
+            ({"preset": "enabled", "database_ports": [port]}, "is not a port or a range of ports")
+            for port in ("0", "65536", "30015-30013", "http", "1521\n")
         ),
     ],
 )
@@ -101,19 +105,27 @@ def test_what_someone_else_has_emptied_is_drift_and_no_error(host):
 
 
 @pytest.mark.parametrize(
-    "instances, ports",
+    "instances, database, ports",
     [
-        (["00"], "3200,3300,3600,3900,8000,44300"),
+        (["00"], [], "3200,3300,3600,3900,4800,8000,8100,44300,50013-50014"),
         # YAML reads 00 and 01 as numbers
-        (["1", "0"], "3200-3201,3300-3301,3600-3601,3900-3901,8000-8001,44300-44301"),
-        (["99"], "3299,3399,3699,3999,8099,44399"),
+        (
+            ["1", "0"],
+            ["1521", "30013-30015"],
+            "1521,3200-3201,3300-3301,3600-3601,3900-3901,4800-4801,8000-8001,8100-8101,30013-30015,44300-44301,"
+            "50013-50014,50113-50114",
+        ),
+        (["99"], [], "3299,3399,3699,3999,4899,8099,8199,44399,59913-59914"),
+        ([], ["30015"], "30015"),
     ],
 )
-def test_ports_of_instances(host, instances, ports):
-    record = only(run(host, preset="enabled", sap_ports=instances))
+def test_ports_of_instances_and_of_the_database(host, instances, database, ports):
+    (remark,) = only(run(host, True, preset="enabled"))["remarks"]
+    assert "all TCP of this partition" in remark
+    remarks = only(run(host, preset="enabled", sap_ports=instances, database_ports=database))["remarks"]
     assert host.devices["smcr0"].stored["port_range"] == ports
-    (remark,) = record["remarks"]
-    assert "how port_range takes several ports is not published" in remark
+    assert "how port_range takes several ports is not published" in remarks[0]
+    assert ["the port of the database is not among" in remark for remark in remarks[1:]] == [True][bool(database) :]
 
 
 def test_which_device_is_meant(host):

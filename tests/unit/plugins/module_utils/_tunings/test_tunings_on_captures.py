@@ -6,7 +6,7 @@ import captured
 import pytest
 import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import MIXED, CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import CpuTopology
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
@@ -49,7 +49,7 @@ def test_polarization_of_an_lpar_is_what_its_cpus_show(tmp_path, name):
     online = 2 if "deconfigured" in name else 3 if "offline" in name else 4
     split = mode == "vertical" and not name.endswith("unknown")
     idle = ["s390.hiperdispatch is 1, and does nothing while the CPUs are horizontal"]
-    remarks = idle if name == "lpar-linux-6.12-horizontal" else []
+    remarks = {"lpar-linux-6.12-horizontal": idle, "lpar-linux-6.1-horizontal": [MIXED]}.get(name, [])
     # one or two medium cores fit the rule of PR/SM, more do not
     told = " (at least 1.0 of 2 online cores)" if online == 2 else ""
     assert record["remarks"] == (

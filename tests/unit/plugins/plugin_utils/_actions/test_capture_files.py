@@ -32,6 +32,8 @@ def named(folder: Path, *names: str) -> Path:
         ("sosreport-app2.0815-20261120100000.tar.xz", "app2"),
         ("scc_app1_261120_1000_0b1c.txz", "app1.example.com"),
         ("nts_SR123_app2_190101_1000.tbz", "app2"),
+        ("secured-sosreport-app2-2026-11-28-abcdefg.tar.xz.gpg", "app2"),
+        ("scc_app1_261120_1000_0b1c.txz.pgp", "app1.example.com"),
         ("tree-of-somebody.tar", "tree-of-somebody"),
         ("APP2.tgz", "app2"),
     ],
@@ -42,17 +44,30 @@ def test_the_host_of_a_capture(tmp_path: Path, name: str, host: str) -> None:
     assert left_out == []
 
 
-def test_only_captures_of_a_folder_count_and_a_capture_itself_may_be_named(tmp_path: Path) -> None:
-    named(tmp_path, "app1.tgz", "app1.tgz.md5", "notes.txt")
-    for folder in ("app2/sys", "empty", "report/basic-environment.txt"):
+def test_everything_in_a_folder_has_a_host_and_a_capture_itself_may_be_named(tmp_path: Path) -> None:
+    sos = "sosreport-app1-2026-11-20-abcdefg.tar.xz"
+    named(tmp_path, "app1.tgz", "app1.tgz.md5", sos, sos + ".sha256", f"secured-{sos}.gpg", ".directory")
+    for folder in ("app2/sys", "report/basic-environment.txt"):
         (tmp_path / folder).mkdir(parents=True)
     found, _left_out = chosen([str(tmp_path)], KNOWN)
     assert sorted(found) == ["app1.example.com", "app2", "report"]
-    found, _left_out = chosen([str(tmp_path / "app2"), str(tmp_path / "app1.tgz")], KNOWN)
+    # what was not opened never stands for a capture of the host that was, and none is lost
+    secured = ["secured-sosreport-app1-2026-11-28-abcdefg.tar.xz.gpg", "secured-scc_sap-db_261128_1000.txz.pgp"]
+    named(tmp_path, "app1.txt", "notes.txt", *secured)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "notes.txt").touch()
+    found, _left_out = chosen([str(tmp_path), str(tmp_path / "empty")], KNOWN, expected=[*KNOWN, "app9"])
+    told = {host: one.path.name for host, one in found.items()}
+    others = {"app1.txt", "notes.txt", "empty", secured[0]}
+    assert told == {name: name for name in others} | {
+        "app1.example.com": sos, "app2": "app2", "report": "report", "sap-db": secured[1], "app9": "*app9*",
+        "notes.txt.2": "notes.txt",
+    }  # fmt: skip
+    found, _left_out = chosen([str(tmp_path / "app2"), str(tmp_path / "app1.tgz")], KNOWN, expected=KNOWN)
     assert sorted(found) == ["app1.example.com", "app2"]
     # one that is named twice is one
-    found, left_out = chosen([str(tmp_path), str(tmp_path / "app1.tgz")], KNOWN)
-    assert len(found) == 3 and left_out == []
+    found, left_out = chosen([str(tmp_path / "app2"), str(tmp_path / "app2")], KNOWN)
+    assert len(found) == 1 and left_out == []
 
 
 def test_the_newest_of_several_counts_and_the_others_are_named(tmp_path: Path) -> None:

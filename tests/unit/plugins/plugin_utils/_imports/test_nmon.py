@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files of nmon in the documented layouts, and the CPU seconds of windows in them."""
 
+import re
 from datetime import date, datetime, time, timedelta
 
 import pytest
@@ -97,6 +98,9 @@ def test_above_the_entitlement_where_its_shares_stop_at_100_percent():
     assert (busiest["cpu_s"], busiest["physc"], busiest["entitlement"]) == (pytest.approx(28.8), 3.2, 0.4)
     assert (busiest["busy_pct"], busiest["cpus"], busiest["pct_of"]) == (90, 4, ENTITLED)
     assert busiest["cpu_s"] == pytest.approx(10 * 0.90 * 3.2) == pytest.approx(10 * 0.72 * busiest["cpus"])
+    # nothing in processors: rounded if CPU_ALL has shares, else not a measurement
+    idle = [re.sub(r"^(PCPU_ALL|LPAR),T0002,.*", r"\1,T0002,0,0,0,0,0,0,0,0,0,0,0", line) for line in lines]
+    assert (window(idle)["covered_s"], window(without(idle, "CPU_ALL"))["covered_s"]) == (40, 30)
 
 
 @pytest.mark.parametrize(
@@ -221,6 +225,10 @@ def test_odd_snapshots_are_read_or_do_not_count():
     # figures that are none are not zero
     found = window(simple(["10,20,0,70,,2", "-nan,20,0,80,,2", ",20,0,80,,2", "inf,20,0,80,,2"]))
     assert (found["covered_s"], found["cpu_s"], found["system_pct"]) == (10, 6, 20)
+    # a snapshot in which no CPU was even idle, and one that is idle
+    found = window(simple(["10,20,0,70,,2", "0.0,0.0,0.0,0.0,,2", "0,0,0,100,,2"]))
+    assert (found["covered_s"], found["cpu_s"], found["idle_pct"]) == (20, 6, 85)
+    assert "in 1 of 3 samples" in found["remarks"][0]
     # a line of another snapshot
     found = window(lines + ["ZZZZ,T0002,09:00:20,20-NOV-2026\n", "CPU_ALL,T0001,90,10,0,0,,2\n"])
     assert found["covered_s"] == 10
@@ -273,6 +281,7 @@ def test_a_clock_step_matters_inside_the_window_only(clocks, begin, end, refused
         (["AAA,progname,nmon\n", "ZZZZ,T0001\n"], (), "line 2: ZZZZ"),
         (["AAA,progname,nmon\n", "ZZZZ,T0001,25:00:00,20-NOV-2026\n"], (), "line 2: ZZZZ"),
         (["AAA,progname,nmon\n", "ZZZZ,T0001,09:00:00,31-NOV-2026\n"], (), "line 2: ZZZZ"),
+        (sorted(simple(["1,1,0,98,,1"])), (), "line 8: CPU_ALL of T0001 is before .* this file was sorted"),
         (simple(["1,1,0,98,,1"]) + ["AAA,host,h2\n"], (), "line 10: several files in one, of h1 and of h2"),
         (simple(["1,1,0,98,,1"]), ("10:00",), "the file covers 2026-11-20 09:00:00 to 2026-11-20 09:00:10"),
         (simple(["1,1,0,98,,1"]), ("9 o'clock",), "no time of the file"),

@@ -4,6 +4,7 @@
 
 import gzip
 import json
+import re
 import shutil
 from datetime import datetime, timedelta
 
@@ -166,14 +167,43 @@ def test_what_cannot_be_used_is_one_sentence(name, change, message):
 
 
 CUT_OFF, DIGITS = text_of("mpstat.json")[:1000], '{"sysstat": %s}' % ("9" * 50_000)
+OTHERS = ["{}", "[]", "7", '{"sysstat": {"hosts": []}}', '{"sysstat": {"hosts": [{}]}}', DIGITS]
+COMMAS = re.sub(r"(\d)\.(\d\d)\b", r"\1,\2", text_of("mpstat.json"))
 
 
 @pytest.mark.parametrize(
-    "text", ["{}", "[]", "7", '{"sysstat": {"hosts": []}}', '{"sysstat": {"hosts": [{}]}}', "nul", "", CUT_OFF, DIGITS]
+    ("text", "message"),
+    [
+        *((text, "not sysstat's") for text in OTHERS),
+        *((text, "not a complete JSON") for text in ("", "nul", CUT_OFF, CUT_OFF[:-3], CUT_OFF[:-12])),
+        (COMMAS, "decimal commas .line 1., column .*LC_ALL=C"),
+        (COMMAS.replace(", ", ","), "decimal commas"),
+        (text_of("mpstat.json").replace("},", "}", 1), "a comma is missing .*another version of sadf"),
+    ],
 )
-def test_other_json(text):
-    with pytest.raises(CpuFileError, match="not sysstat's|no complete JSON"):
+def test_other_json(text, message):
+    with pytest.raises(CpuFileError, match=message):
         sysstat.parse(text)
+
+
+@pytest.mark.parametrize("singles", [True, False])
+def test_reports_in_which_every_share_is_zero_are_not_measurements(singles):
+    host = captured("mpstat.json")
+    whole = window(host)
+    for item in host["statistics"][:4]:
+        for load in item["cpu-load"] if singles else item["cpu-load"][:1]:
+            load.update(dict.fromkeys(load, 0.0) | {"cpu": load["cpu"]})
+    found = window(host)
+    assert (found["elapsed_s"], found["covered_s"]) == (12, 4) and found["cpu_s"] < whole["cpu_s"] / 2
+    assert found["busy_pct"] > 50 and found["cpus"] == 2 and "in 4 of 6 samples" in found["remarks"][0]
+    host["statistics"] = host["statistics"][:4]
+    found = window(host)
+    assert (found["cpu_s"], found["busy_pct"]) == (None, None) and "in 4 of 4 samples" in found["remarks"][0]
+
+
+def test_some_releases_call_all_cpus_minus_one():
+    text = text_of("mpstat.json").replace('"all"', '"-1"')
+    assert window(sysstat.parse(text)) == window(captured("mpstat.json"))
 
 
 def test_figures_that_are_none_do_not_count_as_zero():
