@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import NamedTuple
 
+import differing
 import numpy as np
 import reports
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled, side_effects, tails
@@ -28,6 +28,7 @@ from trials import (
     MOST,
     SLOWNESS,
     TRIPS,
+    Goal,
     Host,
     Outcome,
     Seen,
@@ -44,16 +45,6 @@ SIDES = (looks.BEFORE, looks.AFTER)
 ORDINARY = "rounds 2 %"
 CHANGES = ("IMPROVED", "REGRESSED")
 TEN_LESS = -math.log(0.9)
-
-
-class Goal(NamedTuple):
-    """A goal: at most, or at least, so many percent of the experiments of the worst cell have one of the words."""
-
-    text: str
-    limit: float
-    least: bool
-    words: tuple[str, ...]
-    cells: list[Outcome]
 
 
 # -- the host as unit
@@ -545,6 +536,7 @@ RULES: list[Callable[[Ask], Iterator[Goal]]] = [
     of_orders,
     of_guesses,
     of_controls,
+    differing.of_sites,
     of_reports,
 ]
 

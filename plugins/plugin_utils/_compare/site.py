@@ -26,7 +26,7 @@ from .wording import figures, gain, more_rounds, on_control, some, verdict_on
 
 TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
 FEWEST_TO_NAME = 3
-"""With two series nobody can say which of them differs."""
+"""With two hosts nobody can say which of them differs."""
 FINE = 0.1
 """Steps of the control's figures up to this part of the material limit say nothing that the noise does not blur."""
 MOST_NAMED = 0.25
@@ -177,7 +177,9 @@ def _row(
     guards = [*guards, *errors, *costs, *tails.sentences({host.name: host.tail for host in able})]
     effect = found.effect if verdict.cause not in TURNED_AWAY else None
     known = {guard.partition(" got worse: ")[0] for guard in guards}
-    guards += _worse(effect.ratio, [item for item in named if item["name"] not in known], material) if effect else ()
+    guards += (
+        _worse(effect.ratio, able, [item for item in named if item["name"] not in known], material) if effect else ()
+    )
     comparisons = [item for host in hosts for item in host.comparisons]
     guarded = bool(guards) or any(item.entry["guards"] for item in comparisons)
     control = alone.control if alone else None
@@ -256,26 +258,41 @@ def _unless_lost(verdict: Verdict, hosts: Sequence[Host], absent: int, few: Coll
 
 
 def _workloads(hosts: Sequence[Host]) -> list[Deviation]:
-    """The workloads that differ from the others; on several hosts a workload is named by itself."""
+    """The workloads that differ from the others; on several hosts a workload is named by itself.
+
+    The first comparison finds them, the second one has them against those that do not differ: of three workloads, one
+    that moves pulls the median of each round to one of the others.
+    """
+    found = _against(hosts)
+    names = {item.name for item in found}
+    return [item for item in _against(hosts, names) if item.name in names] if found else []
+
+
+def _against(hosts: Sequence[Host], apart: Collection[str] = ()) -> list[Deviation]:
+    """The workloads that differ from the others of their rounds without those ``apart``."""
     found: dict[str, list[tuple[list[float], list[float]]]] = {}
     limits: dict[str, float] = {}
     for host in hosts:
-        if len(host.usable) < FEWEST_TO_NAME or host.line.starts is not None:
+        if host.line.starts is not None:
             continue
         series = {}
         for item in host.usable:
-            name = item.entry["workload"]
-            if len(hosts) == 1:
-                name = f"{item.entry['host']} \u2192 {item.entry['peer']}, {name}"
+            name = _workload_name(hosts, item)
             by_slot = dict(zip(item.line.slots, item.line.readings, strict=True))
             # every workload has these slots, unless it was left without one of the states in a session
             if by_slot.keys() >= set(host.line.slots):
                 series[name, item.entry["peer"]] = [by_slot[slot] for slot in host.line.slots]
                 limits[name] = max(item.material, item.step, limits.get(name, 0.0))
-        for (name, _peer), readings in gates.from_the_others(series).items():
+        others = [key for key in series if key[0] not in apart]
+        for (name, _peer), readings in gates.from_the_others(series, others).items():
             line = host.line._replace(readings=tuple(readings))
             found.setdefault(name, []).append(pooled.sides(line))
     return gates.deviations(found, limits)
+
+
+def _workload_name(hosts: Sequence[Host], item: Comparison) -> str:
+    name = item.entry["workload"]
+    return name if len(hosts) > 1 else f"{item.entry['host']} \u2192 {item.entry['peer']}, {name}"
 
 
 def _different_hosts(hosts: Sequence[Host], ratio: float) -> list[Deviation]:
@@ -290,10 +307,12 @@ def _named(kind: str, item: Deviation) -> Part:
     return {"kind": kind, "name": item.name, "ratio": short(item.ratio), "p": short(item.p)}
 
 
-def _worse(ratio: float, named: Sequence[Part], material: float) -> list[str]:
-    """What got worse by more than material, while the rest did not."""
-    worse = [(item["name"], ratio * item["ratio"]) for item in named]
-    return [f"{name} got worse: {gain(alone)}." for name, alone in worse if alone < 1.0 and beyond(alone, material)]
+def _worse(ratio: float, hosts: Sequence[Host], named: Sequence[Part], material: float) -> list[str]:
+    """What got worse by more than material, while the rest did not: a workload by its own ratio, a host by its part."""
+    known = by_key((_workload_name(hosts, item), item.entry["ratio"]) for host in hosts for item in host.usable)
+    alone = {name: median([found for found in ratios if found]) for name, ratios in known.items() if any(ratios)}
+    worse = [(item["name"], alone.get(item["name"], ratio * item["ratio"])) for item in named]
+    return [f"{name} got worse: {gain(own)}." for name, own in worse if own < 1.0 and beyond(own, material)]
 
 
 def _order_flags(hosts: Sequence[Host]) -> list[str]:

@@ -12,10 +12,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import accumulate
+from statistics import fmean
 from typing import NamedTuple
 
 from . import ranks
-from .looks import AFTER, BEFORE, Look
+from .looks import AFTER, BEFORE, PHASES, Look
 from .verdict import IMPROVED, INCONCLUSIVE, REGRESSED, UNCHANGED, beyond
 
 Reading = tuple[str, float]
@@ -72,15 +73,21 @@ def _pairs(states: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
 
 
 def levelled(readings: Sequence[Reading], times: Sequence[float] = ()) -> list[Reading]:
-    """The readings of one session without their slope, around a median of 0."""
+    """The readings of one session without their slope, around 0."""
     moments = times or range(len(readings))
     steepness = slope(readings, times)
     begin = moments[0] if readings else 0.0
     straight = [
         (state, value - steepness * (moment - begin)) for moment, (state, value) in zip(moments, readings, strict=True)
     ]
-    centre = ranks.median([value for _state, value in straight])
-    return [(state, value - centre) for state, value in straight]
+    middle = centre(straight)
+    return [(state, value - middle) for state, value in straight]
+
+
+def centre(readings: Sequence[Reading]) -> float:
+    """Midway between the medians of the states: lost rounds of one state do not move it, as they do a common median."""
+    states = ([value for state, value in readings if state == wanted] for wanted in PHASES)
+    return fmean([ranks.median(values) for values in states if values])
 
 
 def carried(readings: Sequence[Reading], control: Sequence[Reading]) -> float:

@@ -390,19 +390,32 @@ def test_hosts_whose_records_are_lost_are_named_and_leave_nothing_to_conclude():
 MANY = replace(SAME, hosts=("app1",), sizes=(1, 500, 1000, 1400, 1500, 4000, 10000))
 
 
-def test_one_workload_that_differs_is_named_and_does_not_decide():
-    records = records_of(MANY)
-    slower = [record for record in records if record["workload"]["bytes"] == 500]
-    spoil(slower, figures(lambda figure: 1.3 * figure), "after")
+@pytest.mark.parametrize(
+    ("sizes", "times", "verdict", "named", "worse"),
+    [
+        (MANY.sizes, {500: 1.3}, "UNCHANGED", {500: 1 / 1.3}, [500]),
+        # round trips of 50, 110 and 650 µs: the one of middle speed is not the measure of the others
+        ((1, 30_000, 300_000), {1: 0.85, 30_000: 1.11, 300_000: 0.85}, "IMPROVED", {30_000: 0.77}, [30_000]),
+        ((1, 30_000, 300_000), {30_000: 0.7}, "IMPROVED", {30_000: 1 / 0.7}, []),
+        ((1, 300_000), {1: 0.77, 300_000: 1.13}, "IMPROVED", {1: 1.47, 300_000: 0.68}, [300_000]),
+        ((1, 300_000), {1: 0.89}, "IMPROVED", {1: 1.12, 300_000: 0.89}, []),
+        (MANY.sizes, {}, "UNCHANGED", {}, []),
+    ],
+)
+def test_a_workload_that_differs_is_named_and_guarded_if_it_got_worse(sizes, times, verdict, named, worse):
+    records = records_of(replace(MANY, sizes=sizes))
+    for record in records:
+        more = times.get(record["workload"]["bytes"], 1.0) if record["phase"] == "after" else 1.0
+        figures(lambda figure, more=more: more * figure)(record)
     report = report_of(records)
     (row,) = report["pooled"]
-    assert row["verdict"] == "UNCHANGED"
-    (named,) = row["deviations"]
-    assert (named["kind"], named["name"]) == ("workload", "app1 \u2192 app1, pingpong-500B")
-    assert named["ratio"] == pytest.approx(1 / 1.3, rel=0.05)
-    assert [guard for guard in row["guards"] if guard.startswith(f"{named['name']} got worse: 2")]
-    assert f"{named['name']} differs: 2" in report["headline"]
-    assert report_of(records_of(MANY))["pooled"][0]["deviations"] == []
+    name = "app1 \u2192 app1, pingpong-{}B".format
+    assert row["verdict"] == verdict and {item["kind"] for item in row["deviations"]} <= {"workload"}
+    assert {item["name"]: item["ratio"] for item in row["deviations"]} == {
+        name(size): pytest.approx(ratio, rel=0.05) for size, ratio in named.items()
+    }
+    assert [guard.partition(" got worse: ")[0] for guard in row["guards"]] == [name(size) for size in worse]
+    assert all(f"{name(size)} differs: " in report["headline"] for size in named)
 
 
 @pytest.mark.parametrize(("hosts", "said"), [(2, True), (5, True), (6, False)])
