@@ -27,8 +27,6 @@ from .wording import figures, gain, more_rounds, on_control, some, verdict_on
 TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
 FEWEST_TO_NAME = 3
 """With two hosts nobody can say which of them differs."""
-FINE = 0.1
-"""Steps of the control's figures up to this part of the material limit say nothing that the noise does not blur."""
 MOST_NAMED = 0.25
 """If more of the hosts differ from the site, the site is two groups."""
 
@@ -61,19 +59,13 @@ class Host(NamedTuple):
         return len(self.comparisons) if self.blocked else len(self.comparisons) - len(self.usable)
 
 
-def rows(
-    contrast: str, comparisons: Sequence[Comparison], absent: int = 0, contrasts: int = 1, *, spared: bool = False
-) -> list[Row]:
+def rows(contrast: str, comparisons: Sequence[Comparison], absent: int = 0, contrasts: int = 1) -> list[Row]:
     """The rows of one contrast, the deciding one first; empty without comparisons.
 
-    ``absent``: hosts that were to be measured and have no comparison; ``contrasts``: how many share the error rate;
-    ``spared``: the change cannot reach the controls.
+    ``absent``: hosts that were to be measured and have no comparison; ``contrasts``: how many share the error rate.
     """
     ours = [item for item in comparisons if item.entry["contrast"] == contrast]
     hosts = _hosts(ours)
-    if spared and len(hosts) == 1:
-        # a precise host among others would make those look far away
-        hosts = [hosts[0]._replace(line=_beside(hosts[0].line, [item for item in ours if item.entry["control"]]))]
     of_hosts = [_host_row(contrast, host, absent if len(hosts) == 1 else 0, contrasts) for host in hosts]
     if len(hosts) < 2:
         return of_hosts
@@ -104,16 +96,6 @@ def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
             )
         )
     return found
-
-
-def _beside(line: Line, controls: Sequence[Comparison]) -> Line:
-    """The line with what the host's control measured in the same rounds, if that is known of each of them."""
-    usable = [item for item in controls if item.cause not in TURNED_AWAY and item.step <= FINE * item.material]
-    known = pooled.line(line.host, [item for found in usable for item in found.rounds])
-    values = {slot: value for slot, (_state, value) in zip(known.slots, known.readings, strict=True)}
-    if not values.keys() >= set(line.slots):
-        return line
-    return line._replace(control=tuple(values[slot] for slot in line.slots))
 
 
 def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> Row:
@@ -198,7 +180,7 @@ def _row(
         "cause": verdict.cause,
         "guards": guards,
         "warnings": verdict.word == IMPROVED and guarded,
-        "flags": [*flags, *told, *_explained(found), *_order_flags(able), *_control_flags(hosts)],
+        "flags": [*flags, *told, *_order_flags(able), *_control_flags(hosts)],
         "deviations": list(named),
         "control_ratio": short(control.ratio) if control else None,
         "control_low": closed_end(control.low) if control else None,
@@ -324,12 +306,6 @@ def _order_flags(hosts: Sequence[Host]) -> list[str]:
         for flag in order_flags(host.line.alternates, [item for found in host.usable for item in found.rounds])
     }
     return list(known)
-
-
-def _explained(found: Pooled) -> list[str]:
-    share = 100.0 * found.explained
-    text = f"the control explains {share:.0f} % of the noise between rounds, so that part was taken out first."
-    return [text] if share else []
 
 
 def _control_flags(hosts: Sequence[Host]) -> list[str]:
