@@ -9,25 +9,26 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import NamedTuple
 
+import differing
 import numpy as np
 import reports
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled, side_effects, tails
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.next_steps import CONFIRM_FROM
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.wording import best_guess, verdict_on
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.wording import verdict_on
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import Measured, knee
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import together
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import gates, looks
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.ranks import hodges_lehmann_ratio
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.series import word
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.verdict import resolution
-from noise import NOISES, RUNS, Logs, Noise, per_round
+from noise import NOISES, RUNS, Logs, per_round
 from trials import (
     MATERIAL,
     MOST,
     SLOWNESS,
     TRIPS,
+    Goal,
     Host,
     Outcome,
     Seen,
@@ -44,16 +45,6 @@ SIDES = (looks.BEFORE, looks.AFTER)
 ORDINARY = "rounds 2 %"
 CHANGES = ("IMPROVED", "REGRESSED")
 TEN_LESS = -math.log(0.9)
-
-
-class Goal(NamedTuple):
-    """A goal: at most, or at least, so many percent of the experiments of the worst cell have one of the words."""
-
-    text: str
-    limit: float
-    least: bool
-    words: tuple[str, ...]
-    cells: list[Outcome]
 
 
 # -- the host as unit
@@ -426,111 +417,16 @@ def of_orders(ask: Ask) -> Iterator[Goal]:
     yield Goal("64 rounds that were declared, limit of 1 %: wrong", 4.5, False, CHANGES, same)
 
 
-# -- winner's curse
-
-
-@many
-def guessed(change: float, number: int) -> Seen | None:
-    """The changes of this size that were found, at 5 % noise; ``nearer``: the best guess is, than the estimate."""
-    seed = f"guessed {change} {number}"
-    order = looks.order(seed, MOST)
-    (values,) = per_round(0.05)(generator(seed), 1, 2 * MOST).tolist()
-    host = Host("app1", order, changed(order, values, change))
-    last: list[pooled.Pooled] = []
-
-    def judge(rounds: int) -> str:
-        last[:] = [pooled.of_host(host.line(2 * rounds), MATERIAL)]
-        return last[0].word
-
-    word, used = until_decided(judge)
-    effect = last[0].effect
-    if word != "IMPROVED" or effect is None:
-        return None
-    guess, estimate = (abs(math.log(ratio) - change) for ratio in (best_guess(effect), effect.ratio))
-    return ["nearer"] * (guess < estimate), used
-
-
-def of_guesses(ask: Ask) -> Iterator[Goal]:
-    """What is printed of a change that was found."""
-    found = [ask(guessed, math.log(1.05), experiments=300)]
-    yield Goal(
-        "true +5 % found at a limit of 5 %: best guess nearer to it than the estimate", 80, True, ("nearer",), found
-    )
-
-
-# -- the control as covariate
-
-CORRELATED: dict[str, Callable[[np.random.Generator, float], Logs]] = {
-    "normal": lambda rng, shared: Noise(lambda rng, *size: rng.normal(0.0, 0.05, size)).draw(rng, 2, 2 * MOST, shared),
-    "t with 2 degrees of freedom": lambda rng, shared: Noise(lambda rng, *size: 0.04 * rng.standard_t(2, size)).draw(
-        rng, 2, 2 * MOST, shared
-    ),
-    **{
-        name: lambda rng, shared, name=name: NOISES[name].draw(rng, 2, 2 * MOST, shared)
-        for name in (
-            "AR(1) 0.8",
-            "bimodal: 15 % in half of the rounds",
-            *(f"square wave of {n} rounds" for n in (2, 4)),
-        )
-    },
-}
-"""The rounds of a workload and of its control; the waves are the same in both."""
-
-
-@many
-def beside(noise: str, shared: float, limit: float, number: int) -> Seen:
-    """A workload that has this correlation with its control, and nothing changed.
-
-    ``used``: noise was taken out at the end. ``more``, ``fewer``: only with the control, or only without it, wrong.
-    """
-    seed = f"beside {noise} {shared} {number}"
-    order = looks.order(seed, MOST)
-    values, control = CORRELATED[noise](generator(seed), shared).tolist()
-    host = Host("app1", order, values)
-    last: list[pooled.Pooled] = []
-
-    def judge(rounds: int) -> str:
-        line = host.line(2 * rounds)._replace(control=tuple(control[: 2 * rounds]))
-        last[:] = [pooled.of_host(line, limit)]
-        return last[0].word
-
-    plain, _used = until_decided(lambda rounds: pooled.of_host(host.line(2 * rounds), limit).word)
-    word, used = until_decided(judge)
-    wrong = word in CHANGES, plain in CHANGES
-    seen = {"used": last[0].explained > 0.0, "more": wrong == (True, False), "fewer": wrong == (False, True)}
-    return [word, *(name for name, so in seen.items() if so)], used
-
-
-def _together(parts: list[Outcome]) -> Outcome:
-    """All of them as one; ``above``: how many more are wrong with the control than without it."""
-    seen = sum((part.seen for part in parts), Counter())
-    seen["above"] = max(0, seen["more"] - seen["fewer"])
-    return Outcome(seen, max(part.rounds for part in parts), sum(part.experiments for part in parts))
-
-
-def of_controls(ask: Ask) -> Iterator[Goal]:
-    """Noise that a workload shares with its control."""
-    what = "noise of 5 %, correlation with the control of"
-    half = [ask(beside, "normal", 0.7, MATERIAL, experiments=1000)]
-    yield Goal(f"{what} .7, nothing changed: UNCHANGED", 75, True, ("UNCHANGED",), half)
-    alone = [ask(beside, "normal", 0.0, MATERIAL, experiments=1000)]
-    yield Goal(f"{what} 0: it is said to explain noise", 2, False, ("used",), alone)
-    noises, waves = [*CORRELATED][:4], [*CORRELATED][4:]
-    shared = [ask(beside, name, share, 0.01, experiments=500) for name in noises for share in (0.7, 0.9)]
-    yield Goal("four noises, correlation of .7 and .9, limit of 1 %: wrong", 3, False, CHANGES, [_together(shared)])
-    yield Goal("the same: more wrong than without the control", 1, False, ("above",), [_together(shared)])
-    both = [ask(beside, name, 0.0, 0.01, experiments=1000) for name in waves]
-    yield Goal("square waves in both, limit of 1 %: wrong", 5, False, CHANGES, both)
-
-
 # -- all rules together
 
 
 def of_reports(ask: Ask) -> Iterator[Goal]:
     """Whole reports, with everything that makes rules speak."""
     parts = [ask(reports.whole, part, experiments=50) for part in range(4)]
+    seen = sum((part.seen for part in parts), Counter())
+    every = Outcome(seen, max(part.rounds for part in parts), sum(part.experiments for part in parts))
     what = "whole reports, 1 to 300 hosts, nothing changed: a verdict on a change, or a warning"
-    yield Goal(what, 5, False, ("any",), [_together(parts)])
+    yield Goal(what, 5, False, ("any",), [every])
 
 
 RULES: list[Callable[[Ask], Iterator[Goal]]] = [
@@ -543,8 +439,7 @@ RULES: list[Callable[[Ask], Iterator[Goal]]] = [
     of_stalls,
     of_slow,
     of_orders,
-    of_guesses,
-    of_controls,
+    differing.of_sites,
     of_reports,
 ]
 

@@ -91,6 +91,16 @@ class Outcome(NamedTuple):
         return self.pct("IMPROVED", "REGRESSED")
 
 
+class Goal(NamedTuple):
+    """A goal: at most, or at least, so many percent of the experiments of the worst cell have one of the words."""
+
+    text: str
+    limit: float
+    least: bool
+    words: tuple[str, ...]
+    cells: list[Outcome]
+
+
 Seen = tuple[list[str], int]
 """The words and the rounds per state of an experiment."""
 

@@ -235,12 +235,6 @@ class Tunings:
                 return tuning.blocks
         return None if any(tuning.differs for tuning in tunings) else NOTHING_CHANGED
 
-    @property
-    def spare_controls(self) -> bool:
-        """Whether something was recorded, and nothing but masks of interfaces, none of which is the loopback."""
-        names = {key for found in self.hosts.values() for key in found}
-        return bool(names) and all(name == "rps" and not subject.startswith("net.") for name, subject in names)
-
     def swapped(self, states: Mapping[str, Sequence[Round]]) -> str | None:
         """A sentence if the fingerprints of each state show the CPU masks that RPS had in the other one."""
         item = next(item for rounds in states.values() for item in rounds)

@@ -94,8 +94,7 @@ def compare_change(
     absent = len({item["host"] for item in missing}.intersection(expected.hosts) - compared)
     rows = []
     for contrast in contrasts:
-        spared = tunings[contrast].spare_controls and not options.expected_change
-        rows += site.rows(contrast.label, comparisons, absent, len(contrasts), spared=spared)
+        rows += site.rows(contrast.label, comparisons, absent, len(contrasts))
     total = sum(len(item.values) for item in rounds)
     keep_runs = options.max_runs is None or total <= options.max_runs
     _count_rounds(comparisons, rows)

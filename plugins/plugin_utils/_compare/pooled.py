@@ -43,10 +43,6 @@ class Line(NamedTuple):
 
     In an experiment the rounds of two levels are not evenly spaced, so that a drift is straight in time only.
     """
-    control: tuple[float, ...] = ()
-    """Per reading that of the control in the same round, if the change cannot reach it; empty: not known of all."""
-    explained: float = 0.0
-    """Which share of the noise between its rounds the control explained, and is taken out of them."""
 
 
 class Pooled(NamedTuple):
@@ -60,8 +56,6 @@ class Pooled(NamedTuple):
     rounds: int
     unit: str
     spread: float | None = None
-    explained: float = 0.0
-    """As in :class:`Line`."""
 
 
 def better(item: Round) -> float | None:
@@ -103,23 +97,7 @@ def _compared(slots: Sequence[Slot], rounds: Mapping[Slot, Sequence[Round]]) -> 
 
 def of_host(found: Line, material: float, contrasts: int = 1, step: float = 0.0) -> Pooled:
     """The verdict of one host; ``contrasts``: how many changes share the error rate; ``step``: that of the figures."""
-    return _of_lines([without_control(found)], material, contrasts, step)
-
-
-def without_control(item: Line) -> Line:
-    """Without the noise that the rounds provably share with their control; the same line if there is none.
-
-    The states have to be mixed in time: what a block does to both is no noise between rounds.
-    """
-    if not item.control or not item.alternates or item.starts is not None:
-        return item
-    states = [state for state, _value in item.readings]
-    controls = levelled(item._replace(readings=tuple(zip(states, item.control, strict=True))))
-    factor = series.carried(levelled(item), controls)
-    rest = [value - factor * other for (_s, value), (_t, other) in zip(item.readings, controls, strict=True)]
-    found = item._replace(readings=tuple(zip(states, rest, strict=True)))
-    old, new = (_spread(*sides(known)) or 0.0 for known in (item, found))
-    return found._replace(explained=1.0 - (new / old) ** 2) if new < old else item
+    return _of_lines([found], material, contrasts, step)
 
 
 def of_site(lines: Sequence[Line], material: float, contrasts: int = 1, step: float = 0.0) -> Pooled:
@@ -188,12 +166,10 @@ def _of_lines(lines: Sequence[Line], material: float, contrasts: int, step: floa
     found = Pooled(INCONCLUSIVE, None, rounds, "rounds", _spread(before, after))
     if not before or not after:
         return found._replace(word=NO_DATA)
-    explained = max(item.explained for item in lines)
-    look = _look(rounds, contrasts)
-    effect = series.effect(before, after, look.stricter() if explained else look)
+    effect = series.effect(before, after, _look(rounds, contrasts))
     enough = rounds >= LOOKS[0].rounds
     word = series.word(effect, material, step) if enough else INCONCLUSIVE
-    return found._replace(effect=effect, explained=explained, word=word)
+    return found._replace(effect=effect, word=word)
 
 
 def _look(rounds: int, contrasts: int) -> Look:

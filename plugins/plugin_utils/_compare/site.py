@@ -26,9 +26,7 @@ from .wording import figures, gain, more_rounds, on_control, some, verdict_on
 
 TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
 FEWEST_TO_NAME = 3
-"""With two series nobody can say which of them differs."""
-FINE = 0.1
-"""Steps of the control's figures up to this part of the material limit say nothing that the noise does not blur."""
+"""With two hosts nobody can say which of them differs."""
 MOST_NAMED = 0.25
 """If more of the hosts differ from the site, the site is two groups."""
 
@@ -61,19 +59,13 @@ class Host(NamedTuple):
         return len(self.comparisons) if self.blocked else len(self.comparisons) - len(self.usable)
 
 
-def rows(
-    contrast: str, comparisons: Sequence[Comparison], absent: int = 0, contrasts: int = 1, *, spared: bool = False
-) -> list[Row]:
+def rows(contrast: str, comparisons: Sequence[Comparison], absent: int = 0, contrasts: int = 1) -> list[Row]:
     """The rows of one contrast, the deciding one first; empty without comparisons.
 
-    ``absent``: hosts that were to be measured and have no comparison; ``contrasts``: how many share the error rate;
-    ``spared``: the change cannot reach the controls.
+    ``absent``: hosts that were to be measured and have no comparison; ``contrasts``: how many share the error rate.
     """
     ours = [item for item in comparisons if item.entry["contrast"] == contrast]
     hosts = _hosts(ours)
-    if spared and len(hosts) == 1:
-        # a precise host among others would make those look far away
-        hosts = [hosts[0]._replace(line=_beside(hosts[0].line, [item for item in ours if item.entry["control"]]))]
     of_hosts = [_host_row(contrast, host, absent if len(hosts) == 1 else 0, contrasts) for host in hosts]
     if len(hosts) < 2:
         return of_hosts
@@ -104,16 +96,6 @@ def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
             )
         )
     return found
-
-
-def _beside(line: Line, controls: Sequence[Comparison]) -> Line:
-    """The line with what the host's control measured in the same rounds, if that is known of each of them."""
-    usable = [item for item in controls if item.cause not in TURNED_AWAY and item.step <= FINE * item.material]
-    known = pooled.line(line.host, [item for found in usable for item in found.rounds])
-    values = {slot: value for slot, (_state, value) in zip(known.slots, known.readings, strict=True)}
-    if not values.keys() >= set(line.slots):
-        return line
-    return line._replace(control=tuple(values[slot] for slot in line.slots))
 
 
 def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> Row:
@@ -177,7 +159,9 @@ def _row(
     guards = [*guards, *errors, *costs, *tails.sentences({host.name: host.tail for host in able})]
     effect = found.effect if verdict.cause not in TURNED_AWAY else None
     known = {guard.partition(" got worse: ")[0] for guard in guards}
-    guards += _worse(effect.ratio, [item for item in named if item["name"] not in known], material) if effect else ()
+    guards += (
+        _worse(effect.ratio, able, [item for item in named if item["name"] not in known], material) if effect else ()
+    )
     comparisons = [item for host in hosts for item in host.comparisons]
     guarded = bool(guards) or any(item.entry["guards"] for item in comparisons)
     control = alone.control if alone else None
@@ -196,7 +180,7 @@ def _row(
         "cause": verdict.cause,
         "guards": guards,
         "warnings": verdict.word == IMPROVED and guarded,
-        "flags": [*flags, *told, *_explained(found), *_order_flags(able), *_control_flags(hosts)],
+        "flags": [*flags, *told, *_order_flags(able), *_control_flags(hosts)],
         "deviations": list(named),
         "control_ratio": short(control.ratio) if control else None,
         "control_low": closed_end(control.low) if control else None,
@@ -256,26 +240,41 @@ def _unless_lost(verdict: Verdict, hosts: Sequence[Host], absent: int, few: Coll
 
 
 def _workloads(hosts: Sequence[Host]) -> list[Deviation]:
-    """The workloads that differ from the others; on several hosts a workload is named by itself."""
+    """The workloads that differ from the others; on several hosts a workload is named by itself.
+
+    The first comparison finds them, the second one has them against those that do not differ: of three workloads, one
+    that moves pulls the median of each round to one of the others.
+    """
+    found = _against(hosts)
+    names = {item.name for item in found}
+    return [item for item in _against(hosts, names) if item.name in names] if found else []
+
+
+def _against(hosts: Sequence[Host], apart: Collection[str] = ()) -> list[Deviation]:
+    """The workloads that differ from the others of their rounds without those ``apart``."""
     found: dict[str, list[tuple[list[float], list[float]]]] = {}
     limits: dict[str, float] = {}
     for host in hosts:
-        if len(host.usable) < FEWEST_TO_NAME or host.line.starts is not None:
+        if host.line.starts is not None:
             continue
         series = {}
         for item in host.usable:
-            name = item.entry["workload"]
-            if len(hosts) == 1:
-                name = f"{item.entry['host']} \u2192 {item.entry['peer']}, {name}"
+            name = _workload_name(hosts, item)
             by_slot = dict(zip(item.line.slots, item.line.readings, strict=True))
             # every workload has these slots, unless it was left without one of the states in a session
             if by_slot.keys() >= set(host.line.slots):
                 series[name, item.entry["peer"]] = [by_slot[slot] for slot in host.line.slots]
                 limits[name] = max(item.material, item.step, limits.get(name, 0.0))
-        for (name, _peer), readings in gates.from_the_others(series).items():
+        others = [key for key in series if key[0] not in apart]
+        for (name, _peer), readings in gates.from_the_others(series, others).items():
             line = host.line._replace(readings=tuple(readings))
             found.setdefault(name, []).append(pooled.sides(line))
     return gates.deviations(found, limits)
+
+
+def _workload_name(hosts: Sequence[Host], item: Comparison) -> str:
+    name = item.entry["workload"]
+    return name if len(hosts) > 1 else f"{item.entry['host']} \u2192 {item.entry['peer']}, {name}"
 
 
 def _different_hosts(hosts: Sequence[Host], ratio: float) -> list[Deviation]:
@@ -290,10 +289,12 @@ def _named(kind: str, item: Deviation) -> Part:
     return {"kind": kind, "name": item.name, "ratio": short(item.ratio), "p": short(item.p)}
 
 
-def _worse(ratio: float, named: Sequence[Part], material: float) -> list[str]:
-    """What got worse by more than material, while the rest did not."""
-    worse = [(item["name"], ratio * item["ratio"]) for item in named]
-    return [f"{name} got worse: {gain(alone)}." for name, alone in worse if alone < 1.0 and beyond(alone, material)]
+def _worse(ratio: float, hosts: Sequence[Host], named: Sequence[Part], material: float) -> list[str]:
+    """What got worse by more than material, while the rest did not: a workload by its own ratio, a host by its part."""
+    known = by_key((_workload_name(hosts, item), item.entry["ratio"]) for host in hosts for item in host.usable)
+    alone = {name: median([found for found in ratios if found]) for name, ratios in known.items() if any(ratios)}
+    worse = [(item["name"], alone.get(item["name"], ratio * item["ratio"])) for item in named]
+    return [f"{name} got worse: {gain(own)}." for name, own in worse if own < 1.0 and beyond(own, material)]
 
 
 def _order_flags(hosts: Sequence[Host]) -> list[str]:
@@ -305,12 +306,6 @@ def _order_flags(hosts: Sequence[Host]) -> list[str]:
         for flag in order_flags(host.line.alternates, [item for found in host.usable for item in found.rounds])
     }
     return list(known)
-
-
-def _explained(found: Pooled) -> list[str]:
-    share = 100.0 * found.explained
-    text = f"the control explains {share:.0f} % of the noise between rounds, so that part was taken out first."
-    return [text] if share else []
 
 
 def _control_flags(hosts: Sequence[Host]) -> list[str]:

@@ -115,8 +115,7 @@ def method(limits: Limits) -> list[str]:
         "The value of a round is the geometric mean over its workloads; one pooled row per host, and one for all hosts,"
         " decides. Every figure is a gain: above 0 is better.",
         "A slow drift is taken out: the median of the slopes between rounds of the same state (Theil and Sen).",
-        "The estimate is the Hodges-Lehmann ratio of the states; the best guess is drawn from there towards 0 by the"
-        " square of its error over itself, because changes that luck made look larger are found more often.",
+        "The estimate is the Hodges-Lehmann ratio of the states.",
         "The interval inverts the exact Mann-Whitney test, with midranks for ties. Its level depends on the number of"
         " rounds, so that verdicts stay right although the measurement may stop after 6, 8, 10, 12, 16,"
         " 24 or 32 rounds per state.",

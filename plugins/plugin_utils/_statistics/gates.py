@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from . import ranks
 from .looks import Look
-from .series import Effect, Reading, effect
+from .series import Effect, Reading, centre, effect
 from .verdict import beyond
 
 Name = TypeVar("Name", bound=Hashable)
@@ -86,14 +86,23 @@ def p_of_more(before: Sequence[float], after: Sequence[float]) -> float:
     return two_sided / 2.0 if 2.0 * larger > len(before) * len(after) else 1.0
 
 
-def from_the_others(series: Mapping[Name, Sequence[Reading]]) -> dict[Name, list[Reading]]:
-    """Each series relative to the median of all of them in the same round: what they have in common drops out.
+def from_the_others(series: Mapping[Name, Sequence[Reading]], others: Collection[Name]) -> dict[Name, list[Reading]]:
+    """Each series relative to the median of the ``others`` in the same round: what they have in common drops out.
 
-    All series have the same rounds in the same order.
+    Of two, each is relative to the other one. All series have the same rounds in the same order. Each is put around 0
+    first: otherwise the median would be that of the workload of middle speed, whatever the others do.
     """
-    middles = [ranks.median([value for _state, value in line]) for line in zip(*series.values(), strict=True)]
+    if len(series) < 2 or not series[next(iter(series))]:
+        return {}
+    around = {name: [value - centre(readings) for _state, value in readings] for name, readings in series.items()}
+    known = [around[name] for name in (others or series)]
+    middles = [ranks.median(values) for values in zip(*known, strict=True)]
+    times = 2.0 if len(known) == len(series) == 2 else 1.0
     return {
-        name: [(state, value - middle) for (state, value), middle in zip(readings, middles, strict=True)]
+        name: [
+            (state, times * (value - middle))
+            for (state, _value), value, middle in zip(readings, around[name], middles, strict=True)
+        ]
         for name, readings in series.items()
     }
 

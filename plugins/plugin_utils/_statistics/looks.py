@@ -30,15 +30,6 @@ class Look(NamedTuple):
         """The same look for several changes that are judged together: each gets its share of the level."""
         return self._replace(change=self.change / contrasts)
 
-    def stricter(self) -> "Look":
-        """The same look after one more thing was estimated from the rounds: what they share with their control.
-
-        Simulated for this collection (limit of 1 %, 2,000 experiments in each of 19 cells: four noises, square waves):
-        2.3 % are wrong on average, 2.2 % without that estimate, and in no cell 0.7 points more. At half of the level
-        of a change it was 2.5 %, and 1.2 points more in one cell.
-        """
-        return self._replace(change=0.4 * self.change, same=0.5 * self.same)
-
     @property
     def confidence(self) -> float:
         """Level of the interval to print."""

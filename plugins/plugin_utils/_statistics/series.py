@@ -8,28 +8,17 @@ tenth of the rounds are disturbed.
 """
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from statistics import fmean
 from typing import NamedTuple
 
 from . import ranks
-from .looks import AFTER, BEFORE, Look
+from .looks import AFTER, BEFORE, PHASES, Look
 from .verdict import IMPROVED, INCONCLUSIVE, REGRESSED, UNCHANGED, beyond
 
 Reading = tuple[str, float]
 """State (BEFORE or AFTER) and logarithm of the round's value, turned so that a larger one is better."""
-
-FEWEST_CARRIED = 8
-PROVEN = 2.6
-STEEPEST = 1.5
-"""When and how far noise that a series has in common with its control is taken out: rounds per state, the deviation of
-Kendall's test, and the slope.
-
-Simulated for this collection (1,000 experiments a cell, noise and limit of 5 %, up to 16 rounds): a correlation of .7
-is UNCHANGED in about 80 instead of 35 %, and unrelated series in 34 % as before; without the proof in 22 % (2,000).
-"""
 
 
 class Effect(NamedTuple):
@@ -72,36 +61,21 @@ def _pairs(states: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
 
 
 def levelled(readings: Sequence[Reading], times: Sequence[float] = ()) -> list[Reading]:
-    """The readings of one session without their slope, around a median of 0."""
+    """The readings of one session without their slope, around 0."""
     moments = times or range(len(readings))
     steepness = slope(readings, times)
     begin = moments[0] if readings else 0.0
     straight = [
         (state, value - steepness * (moment - begin)) for moment, (state, value) in zip(moments, readings, strict=True)
     ]
-    centre = ranks.median([value for _state, value in straight])
-    return [(state, value - centre) for state, value in straight]
+    middle = centre(straight)
+    return [(state, value - middle) for state, value in straight]
 
 
-def carried(readings: Sequence[Reading], control: Sequence[Reading]) -> float:
-    """How far a series moves with its control in the same rounds, both levelled; 0 if that is not proven.
-
-    The median of the slopes of all pairs of the same state, weighted by how far apart their controls are.
-    """
-    states = [state for state, _value in readings]
-    counts = states.count(BEFORE), states.count(AFTER)
-    if min(counts) < FEWEST_CARRIED:
-        return 0.0
-    pairs = [
-        (readings[end][1] - readings[begin][1], control[end][1] - control[begin][1])
-        for begin, end in _pairs(tuple(states))
-    ]
-    score = sum((own * other > 0.0) - (own * other < 0.0) for own, other in pairs)
-    if score < PROVEN * math.sqrt(sum(n * (n - 1) * (2 * n + 5) for n in counts) / 18.0):
-        return 0.0
-    slopes = sorted((own / other, abs(other)) for own, other in pairs if other)
-    upto = [*accumulate(weight for _slope, weight in slopes)]
-    return min(max(slopes[bisect_left(upto, upto[-1] / 2.0)][0], 0.0), STEEPEST)
+def centre(readings: Sequence[Reading]) -> float:
+    """Midway between the medians of the states: lost rounds of one state do not move it, as they do a common median."""
+    states = ([value for state, value in readings if state == wanted] for wanted in PHASES)
+    return fmean([ranks.median(values) for values in states if values])
 
 
 def sides(readings: Iterable[Reading]) -> tuple[list[float], list[float]]:

@@ -5,13 +5,11 @@
 from __future__ import annotations
 
 import math
-import random
 from dataclasses import replace
 
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled, site
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks, series
 
 MATERIAL = 0.05
 SIZES = (1, 500, 1000, 1400, 1500, 4000, 10000)
@@ -150,66 +148,3 @@ def test_a_workload_whose_figures_are_all_equal_hides_nothing_of_the_others():
     """Its step is unknown (infinite), which must not become the step of all."""
     assert site.mean([0.05, math.inf, 0.05]) == pytest.approx(0.05)
     assert site.mean([math.inf]) == math.inf
-
-
-def beside(rounds=16, change=0.0, own=0.01, common=0.06):
-    """A host whose rounds move with its control; ``own``: what each of both has for itself."""
-    rng = random.Random(11)
-    order = looks.order("beside", rounds)
-    both = [rng.gauss(0.0, common) for _round in order]
-    values = [value + rng.gauss(0.0, own) for value in both]
-    control = tuple(value + rng.gauss(0.0, own) for value in both)
-    readings = tuple((state, value + change * (state == "after")) for state, value in zip(order, values, strict=True))
-    slots = tuple((state, 1 + order[:place].count(state)) for place, state in enumerate(order))
-    return pooled.Line("app1", slots, readings, True, None, control=control)
-
-
-def alone(item):
-    return item._replace(control=())
-
-
-def test_noise_that_is_shared_with_the_control_is_taken_out_at_stricter_levels():
-    found = pooled.of_host(beside(), MATERIAL)
-    assert pooled.of_host(alone(beside()), MATERIAL).word == "INCONCLUSIVE"
-    assert (found.word, found.effect.confidence) == ("UNCHANGED", 1.0 - 0.4 * looks.look_at(16).change)
-    assert 0.8 < found.explained < 1.0
-
-
-@pytest.mark.parametrize("change", [0.10, -0.10])
-def test_a_change_is_not_taken_out_with_that_noise(change):
-    found = pooled.of_host(beside(change=change), MATERIAL)
-    assert found.word == ("IMPROVED" if change > 0 else "REGRESSED")
-    assert math.log(found.effect.ratio) == pytest.approx(change, abs=0.015)
-    assert found.explained > 0.8
-
-
-def wave():
-    """Rounds that go up and down, which the control does not feel."""
-    line = beside(common=0.0, own=0.06)
-    readings = ((state, 0.05 * (-1) ** (place // 2)) for place, (state, _value) in enumerate(line.readings))
-    return line._replace(readings=tuple(readings))
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        beside(rounds=6),
-        beside()._replace(alternates=False),
-        beside()._replace(alternates=None),
-        beside()._replace(starts=((1.0, 1.01) * 3, (1.02, 1.0) * 3)),
-        beside(common=0.0, own=0.06),
-        beside()._replace(control=tuple(-value for value in beside().control)),
-        wave(),
-    ],
-    ids=["few rounds", "blocks", "unknown order", "restarts", "unrelated", "opposite", "a wave without the control"],
-)
-def test_nothing_is_taken_out_where_it_is_not_proven_to_be_shared(line):
-    assert pooled.of_host(line, MATERIAL) == pooled.of_host(alone(line), MATERIAL)
-
-
-@pytest.mark.parametrize(("factor", "carried"), [(0.5, 0.5), (1.0, 1.0), (3.0, 1.5), (-1.0, 0.0)])
-def test_how_far_a_series_moves_with_its_control_is_cut(factor, carried):
-    line = beside(own=0.0)
-    control = [(state, value / factor) for state, value in line.readings]
-    assert series.carried(line.readings, control) == pytest.approx(carried)
-    assert series.carried(line.readings, [(state, 1.0) for state, _value in control]) == 0.0

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-import random
 from dataclasses import replace
 
 import pytest
@@ -316,88 +315,3 @@ def test_ends_that_share_a_kernel_are_shown_once_and_without_cpu_windows_there_a
     found = main(report_of(spoil(records_of(), forget)))
     assert (found["verdict"], found["secondary"]) == ("IMPROVED", [])
     assert found["kpi"] == {"shared_kernel": False, "client": None, "server": None}
-
-
-# The control as covariate
-
-SHARED = factory.Plan(rounds=16, session_noise=0.005)
-EXPLAINED = "the control explains "
-
-
-def shaken(records):
-    """All workloads of a round are slower or faster together."""
-    rng = random.Random(3)
-    rounds = {(record["phase"], record["round"]): math.exp(rng.gauss(0.0, 0.06)) for record in records}
-    for record in records:
-        for run in record["runs"]:
-            for name in ("avg_us", "max_us", "min_us", "av2_us"):
-                run["metrics"][name] = round(run["metrics"][name] * rounds[record["phase"], record["round"]], 3)
-    return records
-
-
-def tuned(**changes):
-    """The tunings files, of another tuning or subject."""
-    tunings = [*factory.change_tunings(SHARED)]
-    for item in tunings:
-        item["tunings"][0].update(changes)
-    return tunings
-
-
-def untouched(_records):
-    pass
-
-
-def without_a_control_round(records):
-    records.remove(next(record for record in records if record["workload"]["control"] and record["round"] == 9))
-
-
-def coarse_control(records):
-    def coarse(record):
-        for run in record["runs"]:
-            run["metrics"]["av2_us"] = float(round(run["metrics"]["av2_us"]))
-
-    spoil(records, coarse, control=True)
-
-
-def test_what_the_control_explains_is_told_and_taken_out():
-    records, tunings = shaken(records_of(SHARED)), [*factory.change_tunings(SHARED)]
-    (plain,) = report_of(records)["pooled"]
-    (row,) = report_of(records, tunings)["pooled"]
-    assert (plain["verdict"], row["verdict"]) == ("INCONCLUSIVE", "UNCHANGED")
-    (told,) = [flag for flag in row["flags"] if flag.startswith(EXPLAINED)]
-    assert 80.0 < float(told.removeprefix(EXPLAINED).split()[0]) < 100.0
-    assert "of the noise between rounds" in told and row["guards"] == plain["guards"] == []
-
-
-@pytest.mark.parametrize(
-    ("plan", "tunings", "spoilt", "options"),
-    [
-        (SHARED, [], untouched, {}),
-        (SHARED, tuned(name="system_base"), untouched, {}),
-        (SHARED, tuned(subject="net.core.rps_sock_flow_entries"), untouched, {}),
-        (SHARED, tuned(), without_a_control_round, {}),
-        (SHARED, tuned(), coarse_control, {}),
-        (replace(SHARED, control=False), tuned(), untouched, {}),
-        (SHARED, tuned(), untouched, {"expected_change": ["kernel"]}),
-        (replace(SHARED, design="blocks"), tuned(), untouched, {}),
-    ],
-    ids=["manual", "other tuning", "whole system", "lost", "coarse", "no control", "more may differ", "blocks"],
-)
-def test_a_control_that_is_not_whole_or_may_be_reached_explains_nothing(plan, tunings, spoilt, options):
-    records = shaken(records_of(plan))
-    spoilt(records)
-    (row,) = report_of(records, tunings, **options)["pooled"]
-    assert row["ratio"] is not None
-    assert not [flag for flag in row["flags"] if flag.startswith(EXPLAINED)]
-
-
-def test_several_hosts_are_judged_without_their_controls():
-    rows = report_of(shaken([*factory.make_change(SHARED)]), tuned())["pooled"]
-    assert len(rows) == 3
-    assert not [flag for row in rows for flag in row["flags"] if flag.startswith(EXPLAINED)]
-
-
-def test_a_control_that_moved_still_blocks():
-    records = shaken(records_of(replace(SHARED, control_effect=0.25)))
-    (row,) = report_of(records, factory.change_tunings(SHARED))["pooled"]
-    assert (row["verdict"], row["cause"]) == ("INCONCLUSIVE", "control")

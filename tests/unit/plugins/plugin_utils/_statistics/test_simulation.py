@@ -242,8 +242,6 @@ class TestTheSimulation:
             (rules.stalls, (1, "rounds 2 %", 0.0, 0.25), "silent", 0.0),
             (rules.slow, (6, "Pareto 2", 0.0), "warns", 0.0),
             (rules.drawn, (10,), "blocks", 0.0),
-            (rules.beside, ("normal", 0.0, trials.MATERIAL), "used", 2.0),
-            (rules.beside, ("square wave of 4 rounds", 0.0, 0.01), "more", 3.0),
         ],
         ids=lambda value: getattr(value, "__name__", ""),
     )
@@ -263,8 +261,6 @@ class TestTheSimulation:
             (rules.harm, (10, 0.02, False, 0.2), "harmed"),
             (rules.slow, (6, "lognormal", 0.002), "warns"),
             (rules.slow, (6, "Pareto 2", 0.02), "warns"),
-            (rules.guessed, (math.log(1.05),), "nearer"),
-            (rules.beside, ("normal", 0.9, trials.MATERIAL), "UNCHANGED"),
         ],
         ids=lambda value: getattr(value, "__name__", ""),
     )
