@@ -38,14 +38,15 @@ class Stopped(HostError):
 
 def start(argv, begin=None, **options):
     """A Popen of argv. begin: called in the new process, before the program. options: as for Popen; an
-    output that is not given is thrown away, and without stdin there is no input.
+    output that is not given is thrown away, and without stdin there is no input. Without cwd, it works in /: the
+    working directory of this process may belong to another user.
 
     Raises OSError, and SubprocessError if begin fails.
     """
     if signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:
         # a deputy and a guardian ignore it, and a program would inherit that
         begin = functools.partial(_end_by_default, begin)
-    options = dict(dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), **options)
+    options = dict(dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), **dict({"cwd": "/"}, **options))
     options.update(start_new_session=True, preexec_fn=begin)
     # not AnsibleModule.run_command(): it shares the session, and waits for all that hold its pipes
     return subprocess.Popen(argv, **options)  # pylint: disable=ansible-bad-function

@@ -320,8 +320,6 @@ class Host:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
-                # the user may not have access to root's working directory
-                cwd=None if become is None else "/",
             )
         except OSError as error:
             raise refused("cannot run %s" % argv[0], error) from error

@@ -100,13 +100,12 @@ def owner_of_program(path):
     found = way(path)
     if found.owner is not None:
         return found.owner
-    try:
+    loose = found.loose
+    with contextlib.suppress(OSError):
         file = os.stat(found.target)
-    except OSError:
-        return None
-    if file.st_uid not in _SYSTEM:
-        return file.st_uid
-    loose = found.loose or (found.target if _is_loose(found.target, file) else None)
+        if file.st_uid not in _SYSTEM:
+            return file.st_uid
+        loose = loose or (found.target if _is_loose(found.target, file) else None)
     if loose is not None:
         raise HostError("%s does not run as root: %s" % (path, too_open(loose)), errno.EPERM)
     return None

@@ -8,6 +8,7 @@ belongs to the same user, and its lock is free.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -15,10 +16,13 @@ import stat
 import tempfile
 import time
 
-from . import daemon
+from . import daemon, identities
 from .descriptors import NO_FOLLOW
+from .errors import HostError
 
 _REMOVE_SECONDS = 60.0
+# A deputy gets so long to remove the files of the largest measurement.
+_LENT_SECONDS = 600
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 # In a folder that another program makes: its user has had the lock.
 _MARK = "zpower-in-use"
@@ -26,10 +30,64 @@ _MARK = "zpower-in-use"
 _PAYLOAD = "ansible_zpower.sap_tuning."
 
 
+def make_below(directory, prefix):
+    """A new folder: a LentFolder if directory is another user's, else a TemporaryFolder.
+
+    Programs that get its path run with its identity; None is that of this process. Errors are OSError and HostError.
+    """
+    owner = identities.way(os.path.join(directory, prefix)).owner
+    return TemporaryFolder(directory, prefix) if owner is None else LentFolder(owner, directory, prefix)
+
+
+class LentFolder:
+    """A TemporaryFolder in the folder of another user, who can exchange it for a link: a deputy has it."""
+
+    def __init__(self, owner, directory, prefix):
+        self.identity = identities.Identity.of_uid(owner)
+        self._deputy = identities.deputy(owner)
+        self.path = self._deputy.call(identities.TIMEOUT_S, _lend, directory, prefix)
+
+    def remove(self):
+        """Remove the folder; whether it is gone."""
+        try:
+            return self._deputy.call(_LENT_SECONDS, _take_back, self.path)
+        except HostError:
+            return False
+
+
+# In a deputy: {path: its TemporaryFolder}
+_lent = {}
+
+
+def _lend(directory, prefix):
+    try:
+        folder = TemporaryFolder(directory, prefix)
+    except OSError as error:
+        raise HostError(error.strerror, error.errno) from error
+    _lent[folder.path] = folder
+    return folder.path
+
+
+def _take_back(path):
+    return _lent.pop(path).remove()
+
+
 class TemporaryFolder:
-    """A new folder below directory, for this process and its children. Errors are OSError."""
+    """A new folder below directory, for this process and its children.
+
+    Errors are OSError; so is a directory in which others can exchange it.
+    """
+
+    identity = None
 
     def __init__(self, directory, prefix):
+        directory = directory or tempfile.gettempdir()
+        way = identities.way(os.path.join(directory, prefix))
+        if way.owner is not None:
+            who = identities.Identity.of_uid(way.owner).name
+            raise OSError(errno.EPERM, "%s is a folder of %s: take a folder that belongs to root" % (directory, who))
+        if way.loose is not None:
+            raise OSError(errno.EPERM, identities.too_open(way.loose))
         self.path, self._lock = _made(directory, prefix)
         self.pid = os.getpid()
         kept = () if self._lock is None else (self._lock,)
@@ -73,10 +131,16 @@ def hold_payload(code=__file__):
 
 
 def remove_leftovers(directory, prefix, marked=False):
-    """Remove folders of this user that nobody uses any more. marked: only those with the mark.
+    """Remove folders that nobody uses any more: of this user, or of the one whose directory it is. marked: only those
+    of this user with the mark.
 
     Nothing is removed in a directory where another user could give such a name to any folder.
     """
+    owner = identities.way(os.path.join(directory, prefix)).owner
+    if owner is not None:
+        if not marked:
+            identities.deputy(owner).call(_LENT_SECONDS, remove_leftovers, directory, prefix)
+        return
     try:
         found = os.stat(directory)
         names = sorted(name for name in os.listdir(directory) if name.startswith(prefix))

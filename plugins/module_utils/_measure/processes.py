@@ -38,7 +38,6 @@ def start(argv, identity=None, variables=None, directory=None, begin=None, **opt
             given = options.pop("env", os.environ)
             kept = {name: given[name] for name in _LIBRARIES if name in given}
             options["env"] = dict(identity.environment(given), **kept)
-            options.setdefault("cwd", "/")
         if variables:
             options["env"] = dict(options.get("env", os.environ), **variables)
         if identity is not None or directory is not None:

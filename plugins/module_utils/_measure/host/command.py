@@ -184,7 +184,8 @@ def identity_of(argv, user, directory):
     """The Identity that runs a program; None for this process's own.
 
     As root it is the user of the option, or else the user who may replace the program. Nothing that another user may
-    change runs as root: MeasureError or HostError for such a program, directory or argument (a script).
+    change runs as root: MeasureError or HostError for such a program, directory or argument (a script, or a file to
+    write, which need not exist: --log=FILE, of=FILE).
     """
     if os.geteuid() != 0:
         if user is not None and uid_of(user) != os.geteuid():
@@ -195,15 +196,16 @@ def identity_of(argv, user, directory):
     owner = owner_of_program(argv[0])
     if owner is not None and user is None:
         return Identity.of_uid(owner)
-    for path in [argv[0], directory] + [os.path.join(directory, word) for word in argv[1:]]:
-        if not os.path.isfile(path) and not os.path.isdir(path):
-            continue
-        owner = owner_of_program(path)
-        if owner is not None:
-            raise MeasureError(
-                "%s belongs to %s, who may change what runs there: it is not run as root, set user to %s"
-                % (path, Identity.of_uid(owner).name, Identity.of_uid(owner).name)
-            )
+    for word in argv + [directory]:
+        for path in (os.path.join(directory, part) for part in (word, word.partition("=")[2]) if part):
+            # devices, such as /dev/null, are for all
+            is_device = os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+            owner = None if is_device else owner_of_program(path)
+            if owner is not None:
+                raise MeasureError(
+                    "%s belongs to %s, who may change what runs there: it is not run as root, set user to %s"
+                    % (path, Identity.of_uid(owner).name, Identity.of_uid(owner).name)
+                )
     return None
 
 

@@ -13,6 +13,7 @@ import re
 from collections import namedtuple
 
 from ..._host import temporary
+from ..._host.identities import owner_of_program
 from ..errors import MeasureError
 from ..workloads import programs
 from ..workloads.options import check_limits, check_lists, shapes
@@ -155,15 +156,15 @@ def file_system(directory):
 
 
 def scratch(directory, prefix, needed):
-    """A TemporaryFolder below directory, for at most the needed bytes. prefix: of its name, one for each use."""
+    """The folder of temporary.make_below(), for at most the needed bytes. prefix: of its name, one for each use."""
     if not os.path.isdir(directory):
-        raise MeasureError("%s is no directory on this host" % directory)
-    temporary.remove_leftovers(directory, prefix)
-    check_room(directory, needed, free_bytes(directory))
+        raise MeasureError("%s is not a directory on this host" % directory)
     try:
-        return temporary.TemporaryFolder(directory, prefix)
+        temporary.remove_leftovers(directory, prefix)
+        check_room(directory, needed, free_bytes(directory))
+        return temporary.make_below(directory, prefix)
     except OSError as error:
-        raise MeasureError("no folder can be made in %s: %s" % (directory, error.strerror)) from error
+        raise MeasureError("cannot make a folder in %s: %s" % (directory, error.strerror)) from error
 
 
 class Fio(Workload):
@@ -236,12 +237,22 @@ class Fio(Workload):
         self.params = dict(self.params, file_system=file_system(self._directory))
         command = self._files(self._scratch.path) + ["--rw=read", "--create_only=1", "--eta=never"]
         seconds = _START_SECONDS + total / (_SLOWEST_MIB_PER_S * MIB)
-        ran = programs.run_together([command], seconds)
+        ran = self._together(command, seconds)
         if ran.codes[0] != 0:
             raise MeasureError("fio could not write its files: %s" % programs.first_lines(ran.texts[0]))
 
+    def _together(self, command, timeout, window=None):
+        """Run fio with the rights of the user in whose folder it writes."""
+        identity = self._scratch.identity
+        if identity is not None and owner_of_program(self._binary) not in (None, identity.uid):
+            raise MeasureError(
+                "%s can be replaced by another user than %s, to whom the folder belongs: take a fio of root's"
+                % (self._binary, identity.name)
+            )
+        return programs.run_together([command], timeout, window, identity=identity)
+
     def run(self, setting, window):
-        ran = programs.run_together([self._command(self._scratch.path)], setting.timeout, window)
+        ran = self._together(self._command(self._scratch.path), setting.timeout, window)
         text = ran.texts[0]
         if ran.codes[0] != 0 and "{" not in text:
             raise MeasureError("fio ended with %d: %s" % (ran.codes[0], programs.first_lines(text)))

@@ -134,6 +134,8 @@ def test_a_program_has_no_input_and_no_open_file(tmp_path):
         text = "import os, sys; print(sys.stdin.read(), [os.readlink('/proc/self/fd/%d' % n) for n in range(3, 64)"
         text += " if os.path.exists('/proc/self/fd/%d' % n) and 'secret' in os.readlink('/proc/self/fd/%d' % n)])"
         assert Host().run([sys.executable, "-c", text]).out == " []\n"
+    # nor does it work in the working directory of this process, which may belong to another user
+    assert [Host().run(["pwd"]).out, programs.ask(["/bin/pwd"])] == ["/\n"] * 2
 
 
 @pytest.mark.parametrize("to", ["", " >&2"])

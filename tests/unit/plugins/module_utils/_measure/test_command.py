@@ -249,7 +249,15 @@ def test_a_program_of_root_runs_as_the_named_user(theirs):
 @pytest.mark.parametrize("user", [None, "root"])
 @pytest.mark.parametrize(
     "argv, directory",
-    [(("sh", "{}/tool"), "/"), (("sh", "tool"), "{}"), (("true",), "{}"), (("ls", "{}"), "/"), (("{}/tool",), "/")],
+    [
+        (("sh", "{}/tool"), "/"),
+        (("sh", "tool"), "{}"),
+        (("true",), "{}"),
+        (("ls", "{}"), "/"),
+        (("{}/tool",), "/"),
+        (("dd", "if=/dev/zero", "of={}/new"), "/"),
+        (("tee", "{}/new"), "/"),
+    ],
 )
 def test_what_another_user_may_change_does_not_run_as_root(theirs, argv, directory, user):
     argv = [word.format(theirs) for word in argv]
@@ -267,8 +275,10 @@ def test_a_folder_that_others_may_write_to(tmp_path):
     folder.chmod(0o777)
     with pytest.raises(MeasureError, match="does not run as root: .*/open belongs to root, but others may write to it"):
         made(options(str(folder / "tool")))
-    with pytest.raises(HostError):
-        command.identity_of(["/bin/sh", "./tool"], None, str(folder))
+    for argv, directory in ((["./tool"], str(folder)), (["of=%s/new" % folder], "/")):
+        with pytest.raises(HostError):
+            command.identity_of(["/bin/sh"] + argv, None, directory)
+    assert command.identity_of(["/bin/dd", "of=/dev/null", "if=%s" % (tmp_path / "new")], None, "/") is None
 
 
 def test_only_root_runs_programs_as_others(monkeypatch):

@@ -3,13 +3,24 @@
 """The folder for files of a measurement: nothing of the user is touched, and nothing of it stays."""
 
 import os
+import pwd
+import signal
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import temporary
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
+from measuring import plan, script
+from waiting import until
 
+THEM = pwd.getpwnam("nobody")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+# In the place of fio: writes a file, and says who it is.
+WRITER = """for word; do case $word in --directory=*) folder=${word#*=};; esac; done
+id -un
+echo overwritten >"$folder/job.0.0"
+"""
 MOUNTS = """\
 22 1 94:1 / / rw,relatime shared:1 - btrfs /dev/dasda1 rw,ssd
 31 22 94:5 / /data rw,relatime shared:4 master:2 - ext4 /dev/dasdb1 rw
@@ -63,7 +74,7 @@ def test_half_of_what_is_free_is_the_most(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["nowhere", "file"])
 def test_no_directory_no_folder(tmp_path, name):
     write(tmp_path / "file")
-    with pytest.raises(MeasureError, match="%s is no directory" % name):
+    with pytest.raises(MeasureError, match="%s is not a directory" % name):
         fio.scratch(str(tmp_path / name), "work-", 1)
 
 
@@ -73,3 +84,83 @@ def test_what_is_mounted(tmp_path):
     if os.path.exists("/proc/self/mountinfo"):
         assert fio.file_system("/proc").startswith("proc ")
     assert fio.file_system(str(tmp_path / "nowhere")) == "unknown"
+
+
+@pytest.fixture
+def theirs(reachable):
+    """A folder of another user, beside one of root's with a file that only root may write."""
+    for name in ("theirs", "ours"):
+        (reachable / name).mkdir(mode=0o755)
+    os.chown(str(reachable / "theirs"), THEM.pw_uid, THEM.pw_gid)
+    write(reachable / "ours" / "job.0.0", "of root")
+    (reachable / "ours" / "job.0.0").chmod(0o600)
+    return reachable / "theirs"
+
+
+def shape(folder, owner=0):
+    binary = script(folder.parent / "fio", WRITER)
+    os.chown(binary, owner, owner)
+    options = {"directory": str(folder), "size_mib": 1, "iodepth": 1}
+    return fio.Fio(binary, "3.33", options, 1, "direct", "randwrite")
+
+
+@needs_root
+@pytest.mark.parametrize("swapped", ["the folder", "its directory"])
+def test_in_the_folder_of_another_user_root_writes_nothing(theirs, monkeypatch, swapped):
+    """Its owner exchanges it, or the new folder in it, for a link to a folder of root's."""
+    made, ours, together = shape(theirs), theirs.parent / "ours", programs.run_together
+
+    def late(*arguments, **how):
+        path = str(theirs) if swapped == "its directory" else made._scratch.path
+        os.rename(path, path + "-away")
+        if swapped == "its directory":
+            os.mkdir(path)
+            path = made._scratch.path
+        os.symlink(str(ours), path)
+        os.lchown(path, THEM.pw_uid, THEM.pw_gid)
+        return together(*arguments, **how)
+
+    monkeypatch.setattr(programs, "run_together", late)
+    with pytest.raises(MeasureError, match=r"could not write its files: nobody \|"):
+        made.prepare(plan())
+    assert names(ours) == ["job.0.0"] and (ours / "job.0.0").read_text() == "of root"
+    os.unlink(made._scratch.path)
+    made.finish()
+
+
+@needs_root
+def test_in_the_folder_of_another_user_that_user_writes_and_nothing_stays(theirs):
+    made = shape(theirs)
+    made.prepare(plan())
+    (path,) = theirs.iterdir()
+    assert {os.stat(str(one)).st_uid for one in (path, path / "job.0.0")} == {THEM.pw_uid}
+    made.finish()
+    assert names(theirs) == []
+    made = shape(theirs, owner=48123)
+    with pytest.raises(MeasureError, match="replaced by another user than nobody"):
+        made.prepare(plan())
+    made.finish()
+    # what only root's folders are for is not made there, nor where everybody may exchange it
+    os.chown(str(theirs), 0, 0)
+    theirs.chmod(0o777)
+    with pytest.raises(MeasureError, match="theirs belongs to root, but others may write to it"):
+        shape(theirs).prepare(plan())
+    theirs.chmod(0o755)
+    os.chown(str(theirs), THEM.pw_uid, 0)
+    with pytest.raises(OSError, match="is a folder of nobody"):
+        temporary.TemporaryFolder(str(theirs), "work-")
+
+
+@needs_root
+def test_of_a_killed_measurement_nothing_stays_in_the_folder_of_another_user(theirs):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            shape(theirs).prepare(plan())
+            signal.pause()
+        finally:
+            os._exit(1)
+    until(lambda: any(theirs.glob("*/job.0.0")), "the file is written")
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    until(lambda: names(theirs) == [], "the folder is gone")
