@@ -280,9 +280,9 @@ def _workload_name(hosts: Sequence[Host], item: Comparison) -> str:
 def _different_hosts(hosts: Sequence[Host], ratio: float) -> list[Deviation]:
     if len(hosts) < FEWEST_TO_NAME:
         return []
-    values = {host.name: pooled.sides(host.line) for host in hosts if host.line.starts is None}
-    limits = {host.name: max(host.material, host.step) for host in hosts}
-    return gates.differing({name: both for name, both in values.items() if all(both)}, ratio, limits)
+    known = ((host.name, *pooled.sides(host.line)) for host in hosts if host.line.starts is None)
+    values = {name: [(before, [value / ratio for value in after])] for name, before, after in known}
+    return gates.deviations(values, {host.name: max(host.material, host.step) for host in hosts})
 
 
 def _named(kind: str, item: Deviation) -> Part:

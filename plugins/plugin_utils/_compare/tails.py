@@ -74,7 +74,7 @@ def sentences(hosts: Mapping[str, Mapping[str, Tail]]) -> list[str]:
     named: set[str] = set()
     for kind in KINDS:
         known = {name: tails[kind] for name, tails in hosts.items() if kind in tails}
-        sure = gates.benjamini_hochberg({name: tail.p for name, tail in known.items()}, gates.FALSE_HARM)
+        sure = gates.sure({name: tail.p for name, tail in known.items()}, gates.FALSE_HARM)
         names = [name for name in sure if known[name].sure and name not in named]
         if names:
             where = f" on {len(names)} of {len(hosts)} hosts ({some(names)})" if len(hosts) > 1 else ""
