@@ -71,7 +71,8 @@ def with_stalls(
     if verdict.word == UNCHANGED and rounds < most:
         told += f"; otherwise, after {rounds} of {most} rounds, {verdict.reason}"
         return Verdict(INCONCLUSIVE, told, "stalls"), [], []
-    if p > gates.HARM_P / contrasts and (after < FEWEST_STALLS or before):
+    shared = len(lines) > 1 and p <= gates.HARM_P / contrasts
+    if not shared and (after < FEWEST_STALLS or before):
         return verdict, [], [f"{told}."]
     if verdict.word == UNCHANGED:
         return Verdict(INCONCLUSIVE, f"{told}; otherwise {verdict.reason}", "stalls"), [], []
