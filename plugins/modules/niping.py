@@ -20,7 +20,7 @@ description:
     directions count. C(av2) leaves out all round trips that are equal to the longest or the shortest one.
   - niping prints milliseconds with three decimals, which is coarse for a fast network. If C(tr2) was printed with
     more digits, C(av2) is computed from it.
-  - The records of pingpong hold the distribution of the single round trips. It decides nothing.
+  - The records of pingpong hold the distribution of the single round trips. A guard of the report reads it.
 extends_documentation_fragment:
   - zpower.sap_tuning.measuring
 attributes:

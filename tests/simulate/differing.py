@@ -161,5 +161,8 @@ def of_sites(ask: Callable[..., Outcome]) -> Iterator[Goal]:
     pairs = [Plan(drawn=2, gain=0.3, odd=-0.12), Plan(drawn=2, gain=0.12, odd=-0.15, rates=True)]
     cells = [ask(sites, plan, experiments=150) for plan in pairs]
     yield Goal("one of two workloads is worse, as a rate too: it is named by a guard", 95, True, ("harmed",), cells)
+    noisy = Plan(hosts=60, hosts_odd=(3, -0.1), noise="rounds 5 %")
+    cells = [ask(sites, plan, experiments=100) for plan in (noisy, noisy._replace(noise="rounds 3 %"))]
+    yield Goal("3 of 60 hosts 10 % worse: another one is named", 5, False, ("named",), cells)
     same = [ask(sites, Plan(drawn=count), experiments=500) for count in (2, 4)]
     yield Goal("2 or 4 workloads, nothing changed: one is named", 5, False, ("named", "unharmed"), same)

@@ -18,7 +18,6 @@ from .._statistics.verdict import INCONCLUSIVE, NO_DATA, Limits
 from . import pooled, site
 from .comparability import Difference, Tunings, check_expected
 from .cpu_cost import OWN_SOURCES
-from .distribution import add_distributions
 from .next_steps import ChangeFacts, next_steps
 from .pair import Comparison, compare_pair
 from .published import published_for
@@ -85,7 +84,6 @@ def compare_change(
         for contrast in contrasts
         for comparison in _compare_all(rounds, contrast, tunings[contrast], options, len(contrasts))
     ]
-    add_distributions(comparisons)
     names = sorted(
         {tuning.name for item in tunings.values() for found in item.hosts.values() for tuning in found.values()}
     )

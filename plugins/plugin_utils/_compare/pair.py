@@ -123,7 +123,6 @@ def compare_pair(
         "warnings": verdict.word == IMPROVED and bool(cost.guards),
         "secondary": cost.secondary,
         "kpi": cost.kpi,
-        "distribution": None,
     }
     return Comparison(
         entry,

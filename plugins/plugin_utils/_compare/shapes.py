@@ -81,7 +81,6 @@ class Comparison(PairName, Finding):
     rounds_needed: int | None
     secondary: list[Part]
     kpi: Part
-    distribution: Part | None
     throughput: Part
     transport: dict[str, list[str]]
 

@@ -71,7 +71,8 @@ def with_stalls(
     if verdict.word == UNCHANGED and rounds < most:
         told += f"; otherwise, after {rounds} of {most} rounds, {verdict.reason}"
         return Verdict(INCONCLUSIVE, told, "stalls"), [], []
-    if p > gates.HARM_P / contrasts and (after < FEWEST_STALLS or before):
+    shared = len(lines) > 1 and p <= gates.HARM_P / contrasts
+    if not shared and (after < FEWEST_STALLS or before):
         return verdict, [], [f"{told}."]
     if verdict.word == UNCHANGED:
         return Verdict(INCONCLUSIVE, f"{told}; otherwise {verdict.reason}", "stalls"), [], []
@@ -105,7 +106,7 @@ def failures(hosts: Hosts, contrasts: int) -> tuple[list[str], list[str]]:
         f"a run failed in {failed[1]} of {rounds[1]} rounds after the change and in {failed[0]} of {rounds[0]} before"
     )
     ps = {host: gates.more_after(*count) for host, count in counts.items()}
-    named = gates.benjamini_hochberg(ps, gates.FALSE_HARM)
+    named = gates.sure(ps, gates.FALSE_HARM)
     if gates.more_after(failed, rounds) <= gates.HARM_P / contrasts or (named and len(hosts) > 1):
         where = f", beyond chance on {some(named)}" if named and len(hosts) > 1 else ""
         return [f"errors: {told}{where}."], []
@@ -131,7 +132,7 @@ def resent(hosts: Hosts, contrasts: int) -> tuple[list[str], list[str]]:
     rounds = {host: [item for found in comparisons for item in found.rounds] for host, comparisons in hosts.items()}
     everything = [item for found in rounds.values() for item in found]
     told = [*retransmits(_by_state(everything))]
-    sure = gates.benjamini_hochberg({host: _resent_p(found) for host, found in rounds.items()}, gates.FALSE_HARM)
+    sure = gates.sure({host: _resent_p(found) for host, found in rounds.items()}, gates.FALSE_HARM)
     named = sure if len(hosts) > 1 else []
     if told and _resent_p(everything) <= gates.HARM_P / contrasts:
         return [f"{told[0].rstrip('.')}{f', beyond chance on {some(named)}' if named else ''}."], []
@@ -169,7 +170,7 @@ def dearer(hosts: Hosts, contrasts: int, material: float) -> list[str]:
     if len(hosts) == 1:
         sure = [item for item in alone if item.p <= level and beyond(item.ratio, material)]
         return [f"one {unit} costs more CPU time on the {item.end}: {gain(item.ratio)}." for item in sure]
-    named = gates.benjamini_hochberg({item: item.p for item in alone}, gates.FALSE_HARM)
+    named = gates.sure({item: item.p for item in alone}, gates.FALSE_HARM)
     worse = [item for item in named if beyond(item.ratio, material)]
     sentences = []
     for end, found in logs.items():

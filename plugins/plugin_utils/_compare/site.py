@@ -17,7 +17,17 @@ from .._statistics.gates import Control, Deviation, Tail
 from .._statistics.hosts import FEWEST_HOSTS
 from .._statistics.looks import LOOKS
 from .._statistics.ranks import closed_end, median, short
-from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, REGRESSED, Cause, Verdict, beyond
+from .._statistics.verdict import (
+    IMPROVED,
+    INCONCLUSIVE,
+    NO_DATA,
+    NOT_COMPARABLE,
+    REGRESSED,
+    UNCHANGED,
+    Cause,
+    Verdict,
+    beyond,
+)
 from . import pooled, side_effects, tails
 from .pair import Comparison, order_flags
 from .pooled import Line, Pooled
@@ -180,7 +190,7 @@ def _row(
         "cause": verdict.cause,
         "guards": guards,
         "warnings": verdict.word == IMPROVED and guarded,
-        "flags": [*flags, *told, *_order_flags(able), *_control_flags(hosts)],
+        "flags": [*flags, *told, *_unseen(able, verdict.word), *_order_flags(able), *_control_flags(hosts)],
         "deviations": list(named),
         "control_ratio": short(control.ratio) if control else None,
         "control_low": closed_end(control.low) if control else None,
@@ -280,9 +290,9 @@ def _workload_name(hosts: Sequence[Host], item: Comparison) -> str:
 def _different_hosts(hosts: Sequence[Host], ratio: float) -> list[Deviation]:
     if len(hosts) < FEWEST_TO_NAME:
         return []
-    values = {host.name: pooled.sides(host.line) for host in hosts if host.line.starts is None}
-    limits = {host.name: max(host.material, host.step) for host in hosts}
-    return gates.differing({name: both for name, both in values.items() if all(both)}, ratio, limits)
+    known = ((host.name, *pooled.sides(host.line)) for host in hosts if host.line.starts is None)
+    values = {name: [(before, [value / ratio for value in after])] for name, before, after in known}
+    return gates.deviations(values, {host.name: max(host.material, host.step) for host in hosts})
 
 
 def _named(kind: str, item: Deviation) -> Part:
@@ -306,6 +316,11 @@ def _order_flags(hosts: Sequence[Host]) -> list[str]:
         for flag in order_flags(host.line.alternates, [item for found in host.usable for item in found.rounds])
     }
     return list(known)
+
+
+def _unseen(hosts: Sequence[Host], word: str) -> list[str]:
+    judged = [item for host in hosts for item in host.usable] if word in (IMPROVED, UNCHANGED) else []
+    return tails.unseen(judged)
 
 
 def _control_flags(hosts: Sequence[Host]) -> list[str]:

@@ -129,12 +129,12 @@ def method(limits: Limits) -> list[str]:
         " control excludes 0 and it changed by more than the material limit, and if half of the comparisons are turned"
         f" away: no data, states that differ, a tuning that was not in force, more than"
         f" {limits.max_failed_pct:g} % failed runs.",
-        "A workload or a host is named if it differs from the others by more than the material limit (Holm; Benjamini"
-        " and Hochberg). One primary metric per workload decides; CPU costs are tested separately and decide nothing.",
+        "A workload or a host is named if it differs from the others by more than the material limit (after Holm's"
+        " correction). One primary metric per workload decides; CPU costs are tested separately and decide nothing.",
         "CPU time per unit of work is a ratio of sums, minus the CPU time of the idle machine. Utilization is that of"
         " all CPUs; of a shared AIX partition, that of its virtual processors, not of its entitlement. ITR needs 5 %"
         " utilization.",
-        "The tools send one message at a time: percentiles describe the round trips of this loop, not response times"
-        " under a given load, and decide nothing. Long round trips that surely got longer are a guard.",
+        "The tools send one message at a time: long round trips are those of this loop, not response times under a"
+        " given load. If they surely got longer, that is a guard.",
         "Failed runs count as failed; a missing value never counts as 0.",
     ]

@@ -14,14 +14,13 @@ from .._compare.shapes import Comparison, Report
 from .._pages import text
 from .._pages.html import page
 from .._pages.text import Runs
-from . import charts, pooled, round_trips, view
+from . import charts, pooled, view
 from .cpu_chart import cpu_chart
 from .run_chart import RUNS_DRAWN, run_chart
 
 FLEET_FROM = 60  # comparisons, controls not counted
 WORST = 40  # comparisons drawn and shown in full in a fleet
 CHARTS = 24  # run charts in a fleet
-DISTRIBUTIONS = 4  # charts of single round trips
 DENSE_ROWS = 8000  # one-line rows of a fleet, about 250 bytes each
 GROUPS = 200  # different outcomes or fingerprint lines
 SENTENCES = 200  # warnings or problems
@@ -38,7 +37,6 @@ SECTIONS = (
     ("not-measured", "Not measured"),
     ("method", "Method and limits"),
     ("data", "Raw data"),
-    ("distribution", "Annex: single round trips"),
     ("runs", "Annex: every run"),
 )
 HEADINGS = {"data": "Raw data and how to repeat it", "runs": "Annex: every run in time order"}
@@ -46,7 +44,7 @@ HEADINGS = {"data": "Raw data and how to repeat it", "runs": "Annex: every run i
 
 
 def lines(report: Report, runs: Runs) -> Iterator[str]:
-    yield from page(Path(__file__).parent, "report.html.j2", _context(report, runs), pooled, round_trips, view)
+    yield from page(Path(__file__).parent, "report.html.j2", _context(report, runs), pooled, view)
 
 
 def _context(report: Report, runs: Runs) -> dict[str, Any]:
@@ -62,14 +60,8 @@ def _context(report: Report, runs: Runs) -> dict[str, Any]:
     against = [level for level in view.levels_of(report) if not level["baseline"]]
     cpu_items = plotted if fleet else [item for item in everything if not item["control"]]
     costs = [row for item in cpu_items for row in view.cpu_rows(item)]
-    known_trips = round_trips.told(report)
     return {
         "report": report,
-        "round_trips": known_trips,
-        "round_trips_charts": [
-            (item, round_trips.ecdf_chart(f"ecdf-{index}", item))
-            for index, item in enumerate(view.worst_first(known_trips)[:DISTRIBUTIONS])
-        ],
         "sections": sections(report),
         "headings": HEADINGS | {"overview": "The fleet at a glance"} if fleet else HEADINGS,
         "tally": [(verdict, report["counts"].get(word, 0)) for word, verdict in text.VERDICT_STYLES.items()],
@@ -113,7 +105,6 @@ def sections(report: Report) -> list[tuple[str, str]]:
     known = {
         "experiment": report["experiment"],
         "context": report["context"] or report["declared"],
-        "distribution": round_trips.told(report),
     }
     return [section for section in SECTIONS if known.get(section[0], True)]
 

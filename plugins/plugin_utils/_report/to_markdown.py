@@ -8,12 +8,12 @@ from .._compare.shapes import Comparison, Finding, Report
 from .._pages import text
 from .._pages.markdown import ROWS, bullets, escape, section, sentence, table
 from .._pages.text import Runs
-from . import pooled, round_trips, view
+from . import pooled, view
 
 
 def lines(report: Report, _runs: Runs | None = None) -> Iterator[str]:
     """The document, one section per piece."""
-    parts = (_head, _pooled, _experiment, _results, _costs, _round_trips, _changes, _warnings, _not_measured)
+    parts = (_head, _pooled, _experiment, _results, _costs, _changes, _warnings, _not_measured)
     for part in parts:
         yield from part(report)
     yield from section("Method and limits", bullets(report["method"]))
@@ -150,12 +150,6 @@ def _costs(report: Report) -> Iterator[str]:
     ]
     sides = ("CPU before", "CPU after", "Gain", "ITR per hour before", "ITR per hour after")
     yield from section("CPU time per unit of work", table(("Host pair", "Workload", "End", *sides), rows))
-
-
-def _round_trips(report: Report) -> Iterator[str]:
-    known = round_trips.told(report)
-    said = [f"\n{escape(round_trips.note(known))}\n"] if known else []
-    yield from section("Single round trips", [*bullets(round_trips.sentences(known)), *said])
 
 
 def _changes(report: Report) -> Iterator[str]:

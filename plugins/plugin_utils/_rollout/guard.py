@@ -42,12 +42,12 @@ from .._pages.text import listed, one_line, plural, shorten
 from .._records.grouping import grouped
 from .._records.record_files import Loaded, file_slug, load_change
 from .._records.round import SIDES, Round
-from .._statistics.gates import FALSE_NAMES, benjamini_hochberg
 from .._statistics.looks import PHASES
 from .._statistics.ranks import short
 from .._statistics.verdict import INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, REGRESSED, beyond
 from . import checking
 
+FALSE_NAMES = 0.05
 LONGEST_NAME = 80
 LONGEST_ERROR = 160
 MOST_PROBLEMS = 5
@@ -168,7 +168,9 @@ def _of_comparison(entry: Comparison, states: States) -> Iterator[str]:
 
 def _sure(tested: Sequence[_Tested], chance: str, notes: list[tuple[str, str]]) -> Iterator[_Tested]:
     """What got worse beyond chance; of many comparisons, some reach any level by chance, and that is noted."""
-    sure = {*benjamini_hochberg({place: item.p for place, item in enumerate(tested)}, FALSE_NAMES)}
+    ordered = sorted(item.p for item in tested)
+    limit = max((p for rank, p in enumerate(ordered, 1) if p <= FALSE_NAMES * rank / len(tested)), default=-1.0)
+    sure = {place for place, item in enumerate(tested) if item.p <= limit}
     for place, item in enumerate(tested):
         if item.worse and place in sure:
             yield item

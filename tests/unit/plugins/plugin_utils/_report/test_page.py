@@ -34,7 +34,7 @@ def test_nothing_is_loaded_and_everything_can_be_reached_by_keyboard_and_reader(
     assert page.all("svg") and all(a["role"] == "img" and len(a["aria-labelledby"].split()) == 2 for a in shown)
     sections = [a["id"] for a in page.all("section")]
     assert sections == [ident for ident, _title in to_html.SECTIONS if ident in sections]
-    assert {ident for ident, _title in to_html.SECTIONS} - set(sections) <= {"experiment", "context", "distribution"}
+    assert {ident for ident, _title in to_html.SECTIONS} - set(sections) <= {"experiment", "context"}
     linked = [a["href"][1:] for a in page.all("a") if a["href"][1:] in sections]
     assert "#".join(sections) in "#".join(linked)
 
