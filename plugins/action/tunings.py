@@ -118,7 +118,10 @@ class ActionModule(HonestAction):
         strict = [] if rollback else [name for name in waiving.REPORTED if value_of(f"zpower_{name}") == "fail"]
         days = value_of(waivers.LONGEST_DAYS)
         latest = "" if days in (None, "") else (waiving.DAY + timedelta(min(int(days), LONGEST_DAYS))).isoformat()
-        limits = waivers.WaiverLimits(latest, value_of(waivers.BROAD) != "fail")
+        # one controller of several may know a part of the inventory only
+        groups = {} if value_of("zpower_run") else variables.get("groups", {})
+        everyone = tuple(map(tuple, waivers.of_everyone(value, groups)))
+        limits = waivers.WaiverLimits(latest, value_of(waivers.BROAD) != "fail", everyone)
         if not self._task.check_mode and (mistakes := waivers.parse(value, WITH_ROWS, limits)[1]):
             raise ValueError("; ".join(mistakes))  # before a value is set; what only looks tells them at its end
         found = {"waivers": dated(value), "waiver_limits": list(limits), "strict": strict}
@@ -207,7 +210,7 @@ def together(names: Iterable[str], answer: Answer, mistakes: Mapping[str, str]) 
 def unaccepted(host: str, result: Mapping[str, Any]) -> tuple[list[WaivedRow], list[str]]:
     """The rows of the records, with the verdict ``waived`` for those that a waiver accepts on the day of this run, and
     the reasons of those that fail in every run."""
-    limits = waivers.WaiverLimits(*result["waiver_limits"])
+    limits = waivers.WaiverLimits.of(result["waiver_limits"])
     by_host, _mistakes = waivers.gather({host: result["waivers"]}, WITH_ROWS, {host: limits})
     rows = cast(list[WaivedRow], rows_of(result["tuning"]))
     enforced = waiving.enforce(rows, result["strict"])

@@ -40,11 +40,13 @@ options:
         key: format
 """
 
+import atexit
 import contextlib
 import functools
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
@@ -78,6 +80,8 @@ NO_EVIDENCE = "site"
 """As which kind plays without evidence are shown."""
 SPEAKING = {*known_tunings(), "tuning", "tunings", "platform_settings_info", "leftovers_info", "rollout"}
 """The modules of this collection whose results hold tuning records, or the place of a rollout."""
+SAVING_S, SAVING_SHARE = 2.0, 0.05
+"""How long, and which share of the time of a run, may go into writing evidence before its end."""
 Event = Callable[..., None]
 COLOURS = {
     "compliant": "green",
@@ -220,6 +224,7 @@ def honest(method: Event) -> Event:
             return
         try:
             method(self, *given, **more)
+            self._save()
         except Exception as error:  # pylint: disable=broad-exception-caught
             event = method.__name__.removeprefix("v2_")
             self._refuse(f"the callback tunings failed at {event}: {type(error).__name__}: {one_line(error)}")
@@ -259,6 +264,8 @@ class CallbackModule(CallbackBase):
         self._rollout: Mapping[str, Any] = {}  # results and change of its state file, run of this process
         self._slices: dict[str, slices.Slice] = {}
         self._commands: dict[str, list[str]] = {}
+        self._unsaved = False  # something arrived since the evidence was written
+        self._spent_s, self._started = 0.0, time.monotonic()
         self._ours = False  # a play of the collection has begun
         self._refused: list[str] = []
 
@@ -301,6 +308,7 @@ class CallbackModule(CallbackBase):
         if kind and self._current is self._plain:
             self._current = self._recordings[kind] = Recording(kind, now(), check=back)
             self._make_folder(kind, play, hosts)
+            atexit.register(self._interrupted, os.getpid())
         if kind:
             self._current.plan(self._hosts)
             self._end_now()  # before a host is reached
@@ -409,6 +417,7 @@ class CallbackModule(CallbackBase):
             self._rollout = part(outcome, "result").get("rollout") or self._rollout
             if self._current.judges:
                 self._current.leave_out(self._rollout.get("left_out") or {})
+        self._unsaved = True
         found = part(outcome, "result")
         if self._current.keep(host, whole(found) if name == "tunings" else found) and self._current is self._plain:
             # a play without evidence counts its hosts if it has to do with tunings
@@ -416,8 +425,30 @@ class CallbackModule(CallbackBase):
         return host
 
     def _lose(self, loss: Loss) -> None:
+        self._unsaved = True
         self._lost[loss.outcome, loss.counted] = loss
         self._current.lose(loss)
+
+    def _save(self) -> None:
+        """Write what has arrived, for a run that is killed: at once, and of a large site not too often."""
+        begun = time.monotonic()
+        if not self._unsaved or self._current is self._plain:
+            return
+        if self._spent_s > SAVING_S + SAVING_SHARE * (begun - self._started):
+            return
+        self._unsaved = False
+        self._write(self._document(self._current, None, {*self._lost.values()}))
+        self._spent_s += time.monotonic() - begun
+
+    def _interrupted(self, process: int) -> None:
+        """Write and print what has arrived at the end of a program that told no callback of it, as after Ctrl-C."""
+        if os.getpid() != process:  # a worker
+            return
+        for one in self._recordings.values():
+            document = self._document(one, None, {*self._lost.values()})
+            path = self._write(document)
+            if self._format == "table":
+                self._print_table(f"TUNINGS ({one.kind}, unfinished)", document, path)
 
     @honest
     def v2_playbook_on_stats(self, stats: Any) -> None:
@@ -490,7 +521,8 @@ class CallbackModule(CallbackBase):
                     self._refuse(one_line(sentence))
                 return union.written.paths["html"]
             formats = files.FORMATS if document["run"]["ended"] else ("json",)
-            return files.write(document, self._folders[kind], formats).paths.get("html", "")
+            paths = files.write(document, self._folders[kind], formats).paths
+            return paths.get("html") or paths["json"]
         except slices.NotUnitedError as error:
             folder = self._folders[kind]
             self._display.warning(f"the slices of {folder} are not united: {error}; zpower.sap_tuning.unite does it")

@@ -192,12 +192,12 @@ waivers:
   type: list
   elements: dict
 waiver_limits:
-  description: The last day that a waiver of this host may name, empty for any, and whether it may fit every subject or
-    every host.
+  description: The last day that a waiver of this host may name, empty for any, whether it may fit every subject or
+    every host, and the patterns of hosts that fit every host of the inventory.
   returned: success or failure after the input was accepted
   type: list
   elements: raw
-  sample: ['2027-02-18', true]
+  sample: ['2027-02-18', true, []]
 strict:
   description: The verdicts that count as drift, those for which a variable such as C(zpower_observed) is V(fail).
   returned: success or failure after the input was accepted

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The options of a tuning's module, from the variables of its role."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from ansible.module_utils.common import validation
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from ...module_utils._engine import durations
@@ -20,6 +21,10 @@ ZERO = (
     "zpower_confirm_within=0 has three meanings and is deprecated: write zpower_probation=only with rollback, "
     "zpower_probation=compare with verify, and zpower_confirm_within=unlimited otherwise"
 )
+HOST_TIMEOUT_S, RESTART_TIMEOUT_S = 300, 600
+"""Defaults of ``zpower_host_timeout``, and of the option ``restart_timeout``."""
+RESTARTING = ("sap_profile", "smc")
+"""The tunings that may restart instances."""
 SUBJECTS = {"interfaces", "device", "devices", "profiles", "instances", "values"}
 
 
@@ -97,6 +102,29 @@ def _confirm_within(value: Any) -> str | None:
     if _seconds(value, "zpower_confirm_within") > LONGEST:
         raise ValueError(f"zpower_confirm_within is {value!r}; at most {LONGEST // 86400}d belong there")
     return str(value).strip()
+
+
+def host_timeout(names: Collection[str], value_of: Callable[[str], Any]) -> int:
+    """Return the seconds that a task may wait for its host, 0 for no limit. ValueError names a wrong variable.
+
+    names: the tunings that it may change. Each may stop and start its instances; if one does not come back, it is
+    started once more, and no further one is touched.
+    """
+    limit = _whole_number("zpower_host_timeout", value_of, HOST_TIMEOUT_S)
+    for name in RESTARTING if limit else ():
+        instances = validation.check_type_list(value_of(f"{name}_restart") or []) if name in names else []
+        if instances:
+            seconds = _whole_number(f"{name}_restart_timeout", value_of, RESTART_TIMEOUT_S)
+            limit += (2 * len(instances) + 1) * seconds
+    return limit
+
+
+def _whole_number(name: str, value_of: Callable[[str], Any], default: int) -> int:
+    value = value_of(name)
+    try:
+        return default if value is None or value == "" else max(0, validation.check_type_int(value))
+    except TypeError:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number") from None
 
 
 @contextmanager

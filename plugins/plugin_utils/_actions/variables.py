@@ -49,7 +49,7 @@ COMMON: dict[str, dict[str, Any]] = {
     "zpower_soak": {"type": "duration"},
     **dict.fromkeys(("zpower_drift", "zpower_observed", "zpower_unsupported", "zpower_broad_waivers"), _FAILS),
     "zpower_kind": {"type": "str", "choices": ["verify", "site", "rollback", "rollout", "confirm"]},
-    **dict.fromkeys(("zpower_lease", "zpower_waiver_days"), {"type": "int"}),
+    **dict.fromkeys(("zpower_lease", "zpower_waiver_days", "zpower_host_timeout"), {"type": "int"}),
     "zpower_waivers": {"type": "raw"},
     OWN: {"type": "list", "elements": "str"},
 }
@@ -108,7 +108,9 @@ _NOT_NEGATIVE = (lambda value: value >= 0, "a number of at least 0")
 _ROUNDS = (lambda value: 1 <= value <= MOST_ROUNDS, f"a whole number from 1 to {MOST_ROUNDS}")
 RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
     **{f"{role}_material_pct": _PERCENT for role in ("report", "trend", "experiment", "calibrate")},
-    **dict.fromkeys(("zpower_lease", "zpower_waiver_days", "measure_max_minutes"), _NOT_NEGATIVE),
+    **dict.fromkeys(
+        ("zpower_lease", "zpower_waiver_days", "zpower_host_timeout", "measure_max_minutes"), _NOT_NEGATIVE
+    ),
     "rollout_guard_cpu_pct": (lambda value: value > 0, "a number above 0"),
     **dict.fromkeys(("measure_rounds", "experiment_rounds", "calibrate_rounds", "calibrate_planned_rounds"), _ROUNDS),
 }

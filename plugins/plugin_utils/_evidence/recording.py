@@ -182,7 +182,7 @@ def _keep_call(kept: _Host, result: Mapping[str, Any]) -> bool:
     if result.get("platform"):
         kept.platform = result["platform"]
     if "waivers" in result:
-        kept.waivers, kept.limits = result["waivers"], WaiverLimits(*_list(result.get("waiver_limits"))[:2])
+        kept.waivers, kept.limits = result["waivers"], WaiverLimits.of(_list(result.get("waiver_limits")))
     kept.groups, kept.strict = ([str(item) for item in _list(result.get(name))] for name in ("groups", "strict"))
     return True
 

@@ -85,9 +85,7 @@ class Host(TypedDict):
     platform: dict[str, Any] | None
 
 
-class WaiverUse(TypedDict):
-    """A waiver of the inventory with what became of it; ``rows``: those that it fits."""
-
+class _Used(TypedDict):
     tuning: str
     subject: str
     hosts: list[str]
@@ -98,6 +96,13 @@ class WaiverUse(TypedDict):
     soon: bool
     state: Annotated[str, STATES]
     rows: int
+
+
+class WaiverUse(_Used, total=False):
+    """A waiver of the inventory and its effect; ``rows``: those that it fits. ``everyone``: its patterns and groups fit
+    every host of the inventory; absent otherwise."""
+
+    everyone: bool
 
 
 class SliceUse(TypedDict):

@@ -258,7 +258,7 @@ def _waivers(slices: Sequence[Document]) -> list[WaiverUse]:
     """The waivers of all slices, each with its state in the whole run."""
     found: dict[str, WaiverUse] = {}
     for waiver in (waiver for document in slices for waiver in document.get("waivers") or ()):
-        key = repr({**waiver, "days_left": 0, "soon": False, "state": "", "rows": 0})
+        key = repr({**waiver, "days_left": 0, "soon": False, "state": "", "rows": 0, "everyone": False})
         known = found.setdefault(key, waiver)
         if known is waiver:
             continue

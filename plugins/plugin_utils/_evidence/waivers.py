@@ -10,7 +10,7 @@ import difflib
 import fnmatch
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._answers.rows import Row
 from .._records.checks import show
@@ -18,6 +18,14 @@ from .._records.checks import show
 VARIABLE, LONGEST_DAYS, BROAD = "zpower_waivers", "zpower_waiver_days", "zpower_broad_waivers"
 KEYS = ("tuning", "subject", "hosts", "reason", "owner", "until")
 LONGEST = 500
+SUBJECTS = {
+    "rps": ("hsi0", "eth1", "enc1000", "ib2", "bond-sap"),
+    "qeth": ("0.0.f500", "0.0.1000", "0.1.0a00"),
+    "sap_profile": ("/usr/sap/PRD/SYS/profile/PRD_D00", "/sapmnt/Q1A/profile/DEFAULT.PFL"),
+}
+OTHER_SUBJECTS = ("SMT", "dispatching", "vm.max_map_count", "s390.topology", "PRD_00", "ent0", "/dev/shm")
+HOSTS = ("app1", "sapdb-prd.example.com", "LPAR7", "192.0.2.1")
+"""Names that have nothing in common: a pattern that fits all of them fits every one."""
 SOON_DAYS = 30
 
 
@@ -31,10 +39,12 @@ class Waiver:
     reason: str
     owner: str
     until: datetime.date
+    everyone: bool = False
+    """Whether it fits every host of the inventory."""
 
     def fits_host(self, host: str, groups: Iterable[str]) -> bool:
         """Whether a pattern fits the host's name or one of its groups."""
-        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.hosts for name in (host, *groups))
+        return any(_fits_any(name, self.hosts) for name in (host, *groups))
 
     def fits(self, row: Row) -> bool:
         return row["name"] == self.tuning and fnmatch.fnmatchcase(row["subject"], self.subject)
@@ -46,16 +56,47 @@ class WaiverLimits(NamedTuple):
     latest: str = ""
     broad: bool = True
     """Whether a waiver may fit every subject or every host."""
+    everyone: tuple[tuple[str, ...], ...] = ()
+    """The ``hosts`` that fit every host of the inventory, as :func:`of_everyone` returns them."""
+
+    @classmethod
+    def of(cls, items: Sequence[Any]) -> "WaiverLimits":
+        """The limits from a list that has been JSON."""
+        return cls(*items[:2], *(tuple(map(tuple, last)) for last in items[2:3]))
 
 
 NO_LIMITS = WaiverLimits()
 
 
-def broad(subject: str, hosts: Iterable[str]) -> str:
-    """``every subject and every host`` if the patterns fit them; empty if they do not."""
-    fits = {"every subject": not subject.strip("*"), "every host": any(not name.strip("*") for name in hosts)}
-    fits["every host"] |= "all" in hosts
+def broad(tuning: str, subject: str, hosts: Iterable[str], everyone: bool = False) -> str:
+    """``every subject and every host`` if the patterns fit them, however they are spelt; empty if they do not.
+
+    ``everyone``: they fit every host of the inventory.
+    """
+    patterns, names = [*hosts], SUBJECTS.get(tuning, OTHER_SUBJECTS)
+    everyone |= any(all(fnmatch.fnmatchcase(name, pattern) for name in HOSTS) for pattern in patterns)
+    everyone |= any(fnmatch.fnmatchcase("all", pattern) for pattern in patterns)
+    fits = {"every subject": all(fnmatch.fnmatchcase(name, subject) for name in names), "every host": everyone}
     return " and ".join(words for words, found in fits.items() if found)
+
+
+def of_everyone(value: object, groups: Mapping[str, Collection[str]]) -> list[list[str]]:
+    """The ``hosts`` of waivers that fit every host of an inventory, and do not name each one."""
+    known = {*groups.get("all", ())}
+    found = []
+    for item in value if isinstance(value, (list, tuple)) and len(known) > 1 else ():
+        patterns = _hosts(item.get("hosts"), []) if isinstance(item, Mapping) else ()
+        members = (name for group in groups if _fits_any(group, patterns) for name in groups[group])
+        if not known.issuperset(patterns) and known <= {
+            *members,
+            *(name for name in known if _fits_any(name, patterns)),
+        }:
+            found.append([*patterns])
+    return found
+
+
+def _fits_any(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def gather(
@@ -88,7 +129,7 @@ def parse(
     mistakes: list[str] = []
     for number, item in enumerate(value, 1):
         where = f"{VARIABLE}, entry {number}"
-        waiver, wrong = _waiver(item, tunings)
+        waiver, wrong = _waiver(item, tunings, limits)
         wrong += _beyond(waiver, limits) if waiver else []
         if waiver is None or wrong:
             mistakes += [f"{where}: {sentence}" for sentence in wrong]
@@ -99,7 +140,7 @@ def parse(
     return waivers, mistakes
 
 
-def _waiver(item: object, tunings: Collection[str]) -> tuple[Waiver | None, list[str]]:
+def _waiver(item: object, tunings: Collection[str], limits: WaiverLimits) -> tuple[Waiver | None, list[str]]:
     if not isinstance(item, Mapping):
         return None, [f"it is {show(item)}; an object with {', '.join(KEYS)} belongs there"]
     wrong = [_unknown(str(key)) for key in item if key not in KEYS]
@@ -124,11 +165,11 @@ def _waiver(item: object, tunings: Collection[str]) -> tuple[Waiver | None, list
     until = _day(item.get("until"), wrong)
     if wrong or until is None:
         return None, wrong
-    return Waiver(hosts=hosts, until=until, **texts), []
+    return Waiver(hosts=hosts, until=until, everyone=hosts in limits.everyone, **texts), []
 
 
 def _beyond(waiver: Waiver, limits: WaiverLimits) -> list[str]:
-    wrong, fits = [], "" if limits.broad else broad(waiver.subject, waiver.hosts)
+    wrong, fits = [], "" if limits.broad else broad(waiver.tuning, waiver.subject, waiver.hosts, waiver.everyone)
     if limits.latest and waiver.until.isoformat() > limits.latest:
         wrong.append(f"until is {waiver.until}; {LONGEST_DAYS} allows {limits.latest} at the latest")
     if fits:

@@ -99,6 +99,7 @@ def _told(waiver: Waiver, use: Counter[str], today: date, partial: bool) -> Waiv
         "soon": 0 <= left <= SOON_DAYS,
         "state": state,
         "rows": use["applied"] or use["expired"] or use["needless"],
+        **({"everyone": True} if waiver.everyone else {}),  # type: ignore[typeddict-item]
     }
 
 
@@ -107,7 +108,7 @@ def sentence(waiver: WaiverUse) -> str:
     left = waiver["days_left"]
     what = f"waiver of {waiver['owner']} for {waiver['tuning']} {waiver['subject']} on {', '.join(waiver['hosts'])}"
     last = f"its last day {'was' if left < 0 else 'is'} {waiver['until']}"
-    fits = broad(waiver["subject"], waiver["hosts"])
+    fits = broad(waiver["tuning"], waiver["subject"], waiver["hosts"], waiver.get("everyone") or False)
     what += f", which fits {fits}" if fits else ""
     if waiver["state"] == "expired":
         return f"{what}: expired, {last}; the rows count as drift"

@@ -227,7 +227,7 @@ def test_a_host_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     found = run({"names": ["rps"]}, group_names=["sap"])
     assert {name: found.pop(name) for name in lost} == lost
     shown = {name: found[name] for name in found if not name.startswith("_ansible")}
-    known = {"waivers": None, "waiver_limits": ["", True], "groups": ["all", "sap"], "strict": []}
+    known = {"waivers": None, "waiver_limits": ["", True, ()], "groups": ["all", "sap"], "strict": []}
     assert shown == known, "what the evidence tells of the host"
 
 
@@ -238,7 +238,7 @@ def test_limits_of_waivers_count_from_the_day_of_the_run(calls: list[dict[str, A
     with pytest.raises(AnsibleActionFail, match=r"^zpower_waivers, entry 1: it fits every subject, and zpower_broad"):
         run({"names": ["rps"]}, zpower_waivers=[given], **limits)
     given["subject"] = "hsi*"
-    assert run({"names": ["rps"]}, zpower_waivers=[given], **limits)["waiver_limits"] == [last.isoformat(), False]
+    assert run({"names": ["rps"]}, zpower_waivers=[given], **limits)["waiver_limits"] == [last.isoformat(), False, ()]
     given["until"] = last + datetime.timedelta(1)
     with pytest.raises(AnsibleActionFail, match=f"zpower_waiver_days allows {last} at the latest"):
         run({"names": ["rps"]}, zpower_waivers=[given], **limits)

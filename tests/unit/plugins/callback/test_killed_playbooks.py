@@ -13,6 +13,7 @@ import os
 import random
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,38 @@ def test_a_killed_play_leaves_whole_files_and_the_next_one_goes_on(tmp_path: Pat
     assert leftovers(results) == rest
     state = json.loads((results / "rollouts" / "chg1" / "rollout.json").read_text())
     assert state["result"] == "complete" and state["runs"][-1]["ended"]
+
+
+def evidence_of(site: Site) -> dict[str, tuple[str, int]]:
+    """Outcome and number of rows of each host."""
+    hosts = [json.loads(path.read_text())["hosts"] for path in site.folder.glob("results/verify/*/verify.json")]
+    return {host["host"]: (host["outcome"], len(host["rows"])) for one in hosts for host in one}
+
+
+@pytest.fixture(name="hanging")
+def fixture_hanging(tmp_path: Path) -> Iterator[Site]:
+    """A site of which the second host never answers."""
+    (tmp_path / "wait").touch()
+    yield Site(tmp_path, {"app1": COMPLIANT, "app2": "", "app3": COMPLIANT})
+    (tmp_path / "wait").unlink()
+
+
+@pytest.mark.gate
+def test_a_host_that_hangs_fails_and_the_others_go_on(hanging: Site) -> None:
+    status, said = hanging.play("zpower.sap_tuning.verify", "-e", "zpower_host_timeout=5")
+    assert status == 2 and "3 hosts: 2 ok, 1 failed. 2 rows: 2 compliant." in said, said
+    assert evidence_of(hanging) == {"app1": ("ok", 1), "app2": ("failed", 0), "app3": ("ok", 1)}
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_what_has_arrived_survives_the_end_of_the_program(hanging: Site, number: signal.Signals) -> None:
+    started = hanging.start("zpower.sap_tuning.verify", "-e", "zpower_host_timeout=0")
+    rows = {"app1": ("ok", 1), "app2": ("not_reached", 0), "app3": ("ok", 1)}
+    while started.poll() is None and evidence_of(hanging) != rows:
+        time.sleep(0.05)
+    os.kill(started.pid, number)
+    status = started.wait()
+    assert evidence_of(hanging) == rows
+    if number == signal.SIGINT:
+        assert status == 99 and "3 hosts: 2 ok, 1 not reached. 2 rows: 2 compliant." in started.stdout, started.stderr

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, waivers, waiving
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, Waived, build
+from documents import schema_errors
 from evidence_samples import TUNINGS, row, run, waived, waiver
 
 TODAY = datetime.date(2026, 11, 20)
@@ -43,6 +44,13 @@ class TestLimits:
             (waiver(subject="*"), ("", False), "it fits every subject, and zpower_broad_waivers is fail; name what"),
             (waiver(hosts=["db", "**"]), ("", False), "it fits every host, and zpower_broad_waivers is fail"),
             (waiver(subject="*", hosts="all"), ("", False), "it fits every subject and every host, and"),
+            *(
+                (waiver(subject=one), ("", False), "it fits every subject, and")
+                for one in ("?*", "*?", "[!x]*", "[a-z]*")
+            ),
+            (waiver(subject="/*", tuning="sap_profile"), ("", False), "it fits every subject, and"),
+            *((waiver(hosts=["db", one]), ("", False), "it fits every host, and") for one in ("?*", "a*", "[!x]*")),
+            (waiver(hosts=["d?"]), ("", False, (("d?",),)), "it fits every host, and"),
         ],
     )
     def test_what_is_beyond_them_is_a_mistake_and_waives_nothing(
@@ -55,6 +63,21 @@ class TestLimits:
         within = [waiver(until="2027-02-18", subject="e*", hosts=["app*", "allhosts", "?"])]
         assert waivers.parse(within, TUNINGS, waivers.WaiverLimits("2027-02-18", False))[1] == []
 
+    @pytest.mark.parametrize(
+        ("hosts", "broad"),
+        [("s*", True), ("sap", True), (["app?", "db"], True), ("app*", False), (["app1", "app2", "db"], False)],
+    )
+    def test_patterns_and_groups_that_fit_the_whole_inventory_are_broad(self, hosts: object, broad: bool) -> None:
+        groups = {"all": ["app1", "app2", "db"], "sap": ["app1", "app2", "db"], "ungrouped": []}
+        given = [waiver(hosts=hosts, until="2027-12-31")]
+        limits = waivers.WaiverLimits.of(["", True, waivers.of_everyone(given, groups)])
+        (found,), wrong = waivers.parse(given, TUNINGS, limits)
+        assert (found.everyone, wrong) == (broad, [])
+        made = applied([row(subject="eth0", verdict="drifted")], given)
+        assert schema_errors("evidence", made) == []
+        assert bool(waivers.parse(given, TUNINGS, limits._replace(broad=False))[1]) is broad
+        assert waivers.of_everyone(given, {"all": ["db"]}) == [], "the only host of an inventory"
+
     def test_each_host_has_its_own(self) -> None:
         given = [waiver(hosts="*")]
         limits = {"app2": waivers.WaiverLimits(broad=False)}
@@ -63,7 +86,7 @@ class TestLimits:
 
     @pytest.mark.parametrize(
         ("more", "words"),
-        [({"subject": "*"}, "every subject"), ({"hosts": ["db", "all"]}, "every host"), ({"hosts": "db"}, "")],
+        [({"subject": "?*"}, "every subject"), ({"hosts": ["db", "all"]}, "every host"), ({"hosts": "db"}, "")],
     )
     def test_a_broad_one_is_named_in_the_evidence(self, more: dict[str, Any], words: str) -> None:
         made = applied([row(subject="eth0", verdict="drifted")], [waiver(until="2027-12-31", **more)])
