@@ -20,7 +20,8 @@ Setting = namedtuple("Setting", "file line text value")
 
 # key{attribute} operator "value", see udev(7)
 UdevToken = namedtuple("UdevToken", "key attribute operator value")
-_TOKEN = re.compile(r'([A-Z_]+)(?:\{([^}]*)\})?\s*(==|!=|\+=|-=|:=|=)\s*e?"((?:[^"\\]|\\.)*)"')
+# a key begins where no other could, and no brace is within braces: so each character of a line is looked at once
+_TOKEN = re.compile(r'(?<![A-Z_])([A-Z_]+)(?:\{([^{}]*)\})?\s*(==|!=|\+=|-=|:=|=)\s*e?"((?:[^"\\]|\\.)*)"')
 
 _EXEC = re.compile(r"^Exec(?:Start|StartPre|StartPost)\s*=\s*[-+!:@|]*(.*)$")
 # programs that a site's own unit may call. Programs of the distribution and files too large for a script are not read.
