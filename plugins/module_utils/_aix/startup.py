@@ -8,6 +8,7 @@ import shlex
 from .._host.drop_ins import numbered_lines
 from .._machine.other_settings import Setting, conflict
 
+_LONGEST = 4096  # a line that is split as the shell does
 _FILES = (
     ("/etc", "inittab"),
     ("/etc", "rc"),
@@ -28,7 +29,7 @@ def parse_chdev(text):
             if option == "-l":
                 device = argument
             elif option == "-a":
-                values.update(pair.split("=", 1) for pair in re.split(r"\s+(?=\S+=)", argument) if "=" in pair)
+                values.update(pair.split("=", 1) for pair in re.split(r"(?<!\s)\s+(?=\S+=)", argument) if "=" in pair)
         if device and values:
             found.append((device, values))
     return found
@@ -36,7 +37,8 @@ def parse_chdev(text):
 
 def _words(text):
     try:
-        words = shlex.split(text)
+        # it copies a word for each of its characters
+        words = shlex.split(text if len(text) <= _LONGEST else "'")
     except ValueError:
         # the quote ends in another line, or is around the whole command
         words = text.replace('"', " ").replace("'", " ").split()

@@ -22,7 +22,7 @@ _ENTRY, _WRITE = struct.Struct("<HHI"), 2
 # sys/mode.h of AIX, S_IXACL: there is a list beside the mode, and it is enabled
 _AIX_LISTED = 0x02000000
 _ACLGET_S = 10
-_EXTENDED = re.compile(r"\s+(permit|deny|specify)\s+([r-][w-][x-])\s+(\S.*?)\s*\Z")
+_EXTENDED = re.compile(r"\s+(permit|deny|specify)\s+([r-][w-][x-])\s+(\S.*)\Z")
 
 
 def lets_others_write(path, mode, users, groups):
@@ -68,7 +68,7 @@ def parse_aixc(text):
     _base, title, extended = text.lower().partition("extended permissions")
     entries = [line for line in extended.splitlines() if line.strip(" \t:") not in ("", "enabled")]
     # lists of type NFS4 have no such title
-    return not title or any(_writes(_EXTENDED.match(entry)) for entry in entries)
+    return not title or any(_writes(_EXTENDED.match(entry.rstrip())) for entry in entries)
 
 
 def _writes(entry):

@@ -17,6 +17,9 @@ _HEX = re.compile(r"0[xX][0-9a-fA-F]{1,2048}(,[0-9a-fA-F]{8}){0,255}\Z")
 _GROUPS = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{8}){1,255}\Z")
 _DIGITS = re.compile(r"[0-9]{1,8}(,[0-9]{8})*\Z")
 _GROUP = re.compile(r"^[0-9a-fA-F]{1,8}\Z")
+MOST_CPUS = 8192  # of the largest Linux kernels
+# the numbers of so many CPUs, one by one, have fewer characters
+_LONGEST = 8 * MOST_CPUS
 
 
 def parse_list(text):
@@ -25,6 +28,8 @@ def parse_list(text):
     Raises ValueError with one sentence for anything else.
     """
     cpus = set()
+    if len(text) > _LONGEST:
+        raise ValueError("'%.100s' is longer than a CPU list of %d CPUs" % (text, MOST_CPUS))
     for part in text.strip().split(",") if text.strip() else []:
         match = _RANGE.match(part.strip())
         if not match:
@@ -32,8 +37,8 @@ def parse_list(text):
         first, last = int(match.group(1)), int(match.group(2) or match.group(1))
         if last < first:
             raise ValueError("'%.100s' is not a CPU list: the range %s ends before it begins" % (text, part.strip()))
-        if last > 8191:
-            raise ValueError("'%.100s' names CPU %d: the largest Linux kernels have 8192 CPUs" % (text, last))
+        if last >= MOST_CPUS:
+            raise ValueError("'%.100s' names CPU %d: the largest Linux kernels have %d CPUs" % (text, last, MOST_CPUS))
         cpus.update(range(first, last + 1))
     return sorted(cpus)
 
@@ -78,8 +83,10 @@ def parse_mask(text):
 
     Raises ValueError if the text is not a mask in the kernel's format.
     """
-    mask = 0
-    for group in text.strip().split(","):
+    mask, groups = 0, text.strip().split(",")
+    if len(groups) > MOST_CPUS // 32:
+        raise ValueError("'%.100s' is longer than a CPU mask of %d CPUs" % (text, MOST_CPUS))
+    for group in groups:
         if not _GROUP.match(group):
             raise ValueError("'%.100s' is not a CPU mask: the kernel writes groups of 8 hexadecimal digits" % text)
         mask = mask << 32 | int(group, 16)

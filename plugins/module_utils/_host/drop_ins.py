@@ -31,9 +31,13 @@ class DropIn:
 
     def blocks(self):
         """The subjects that have a block."""
-        lines = (self._host.read(self.path) or "").splitlines()
-        named = [line[len(_BEGIN) :] for line in lines if line.startswith(_BEGIN)]
-        return [subject for subject in dict.fromkeys(named) if self.block(subject) is not None]
+        first, last = {}, {}
+        for number, line in enumerate((self._host.read(self.path) or "").splitlines()):
+            if line.startswith(_BEGIN):
+                first.setdefault(line[len(_BEGIN) :], number)
+            elif line.startswith(_END):
+                last[line[len(_END) :]] = number
+        return [subject for subject, number in first.items() if last.get(subject, -1) > number]
 
     def block(self, subject):
         """The lines of the subject's block as one text; None if it has no block."""

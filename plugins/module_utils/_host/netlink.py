@@ -62,12 +62,12 @@ def attribute(kind, data):
 
 def attributes(data):
     """{kind: value as bytes} of a chain of attributes; of two attributes of one kind, the last one."""
-    found = {}
+    found, data = {}, memoryview(data)
     while len(data) >= _ATTRIBUTE.size:
         length, kind = _ATTRIBUTE.unpack_from(data)
         if not _ATTRIBUTE.size <= length <= len(data):
             break
-        found[kind & _KIND] = data[_ATTRIBUTE.size : length]
+        found[kind & _KIND] = bytes(data[_ATTRIBUTE.size : length])
         data = data[(length + 3) & ~3 :]
     return found
 
@@ -100,12 +100,12 @@ def messages(data):
 
     An error with the code 0 is the acknowledgement of a change.
     """
-    found = []
+    found, data = [], memoryview(data)
     while len(data) >= _HEADER.size:
         length, kind = _HEADER.unpack_from(data)[:2]
         if not _HEADER.size <= length <= len(data):
             raise OSError("the kernel's answer is cut off")
-        body = data[_HEADER.size : length]
+        body = bytes(data[_HEADER.size : length])
         if kind == _ERROR and len(body) < _CODE.size:
             raise OSError("the kernel's answer is cut off")
         if kind == _ERROR:

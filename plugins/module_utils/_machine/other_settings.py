@@ -20,14 +20,16 @@ Setting = namedtuple("Setting", "file line text value")
 
 # key{attribute} operator "value", see udev(7)
 UdevToken = namedtuple("UdevToken", "key attribute operator value")
-_TOKEN = re.compile(r'([A-Z_]+)(?:\{([^}]*)\})?\s*(==|!=|\+=|-=|:=|=)\s*e?"((?:[^"\\]|\\.)*)"')
+# a key begins where no other could, and no brace is within braces: so each character of a line is looked at once
+_TOKEN = re.compile(r'(?<![A-Z_])([A-Z_]+)(?:\{([^{}]*)\})?\s*(==|!=|\+=|-=|:=|=)\s*e?"((?:[^"\\]|\\.)*)"')
 
 _EXEC = re.compile(r"^Exec(?:Start|StartPre|StartPost)\s*=\s*[-+!:@|]*(.*)$")
-# programs that a site's own unit may call. Programs of the distribution and files too large for a script are not read.
+# programs that a site's own unit may call. Programs of the distribution, paths that are too long for the kernel, and
+# files too large for a script are not read.
 _LARGEST_SCRIPT = 256 * 1024
-_OWN_PROGRAM = re.compile(r"/(?:usr/local|opt|root|etc|srv|home)/[^\s;\"']+")
+_OWN_PROGRAM = re.compile(r"/(?:usr/local|opt|root|etc|srv|home)/[^\s;\"']{1,4000}")
 # those that a script may call: its configuration in /etc is read by it, and not run
-_CALLED_PROGRAM = re.compile(r"/(?:usr/local|opt|root|srv|home)/[^\s;\"')]+")
+_CALLED_PROGRAM = re.compile(r"/(?:usr/local|opt|root|srv|home)/[^\s;\"')]{1,4000}")
 _SYSCTL_CONF = "/etc/sysctl.conf"
 _NOT_READ = "is not read at boot: systemd reads only sysctl.d, and no link there leads to this file"
 

@@ -13,6 +13,8 @@ from .._engine.tuning import InputError
 _NAME = re.compile(r"SETENV_([0-9]{1,3})\Z", re.IGNORECASE)
 _BLANKS = " \t"
 _HIGHEST = 99
+# execve(2): the kernel (MAX_ARG_STRLEN, 32 pages of 4 KiB) starts no program with a longer variable
+_LONGEST = 128 * 1024
 
 # A line SETENV_nn of a profile that sets a variable. line: its number in the file.
 Setting = namedtuple("Setting", "number directive variable value line")
@@ -39,11 +41,19 @@ def together(default, own):
 
 
 def effective(lines, variable):
-    """The value of a variable after all [Setting], None if none sets it; other references stay as they are."""
-    value = None
+    """The value of a variable after all [Setting], None if none sets it; other references stay as they are.
+
+    Raises InputError for a longer value than a program can get: a few lines that double it would fill the memory.
+    """
+    value, reference = None, "%%(%s)" % variable
     for one in lines:
         if one.variable == variable:
-            value = one.value.replace("%%(%s)" % variable, value or "")
+            if len(one.value) + one.value.count(reference) * len(value or "") > _LONGEST:
+                raise InputError(
+                    "instances: %s (line %d) makes %s longer than the %d KiB that a program can get: shorten the lines "
+                    "SETENV_nn that set it" % (one.directive, one.line, variable, _LONGEST >> 10)
+                )
+            value = one.value.replace(reference, value or "")
     return value
 
 

@@ -21,12 +21,15 @@ from collections import namedtuple
 from itertools import count, takewhile
 
 from .._engine.tuning import InputError
+from .._host.errors import HostError
 
 # number: from 1. raw: the line without its end.
 Line = namedtuple("Line", "number raw value")
 
 _BLANKS = " \t"
 MARKER = "# zpower.sap_tuning "
+# SAP's have some hundred lines, and one or two for a name
+_LARGEST, _MOST_LINES = 256 * 1024, 100
 _DIRECTIVE = re.compile(r"^(?:_.*|(?:SETENV|Execute|Start_Program|Restart_Program|Stop_Program)_\d+)$", re.IGNORECASE)
 
 
@@ -80,9 +83,11 @@ def shown(text):
 
 
 class Profile:
-    """One profile, which does not change; changed() returns a new one."""
+    """One profile, which does not change; changed() returns a new one. Raises HostError if it is too large for one."""
 
     def __init__(self, data):
+        if len(data) > _LARGEST:
+            raise HostError("a file of more than %d KiB is not a profile" % (_LARGEST >> 10))
         self._data = data
         self._lines = _lines(data.decode("latin-1"))
         self._values = {}
@@ -97,6 +102,9 @@ class Profile:
             if name:
                 self._values[index] = value
                 self._where.setdefault(name, []).append(index)
+        for name, where in self._where.items():
+            if len(where) > _MOST_LINES:
+                raise HostError("more than %d lines set %.100s: this is not a profile" % (_MOST_LINES, shown(name)))
 
     def data(self):
         return self._data

@@ -27,6 +27,8 @@ _DATE = re.compile(r"^[0-9]{2}\.[0-9]{2}\.[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}$")
 _REFUSED = re.compile(r"NIECONN_REFUSED|Connection refused")
 # the answer of ParameterValue for a name that the kernel does not have
 _NO_PARAMETER = re.compile(r"\b(invalid|unknown|no such)\b.*\bparameter\b|\bparameter\b.*\b(unknown|not found)\b", re.I)
+# each of its words makes the search begin anew
+_MOST_SEARCHED = 1000
 _ALL_RUNNING, _ALL_STOPPED = 3, 4
 # how long an old sapstartsrv may take to end
 _GOING_S = 10
@@ -135,7 +137,7 @@ class SapControl:
     def parameter(self, name):
         """The value of a parameter in the running instance; None if the instance does not have the parameter."""
         result, answer = self._ask("ParameterValue", name, "-format", "script")
-        if not answer.ok and _NO_PARAMETER.search(answer.failure):
+        if not answer.ok and _NO_PARAMETER.search(answer.failure[:_MOST_SEARCHED]):
             return None
         self._check("ParameterValue " + name, result, answer)
         value = parse_script_value(result.out)

@@ -9,6 +9,7 @@ number to the base of 60 and 010 as eight.
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,8 @@ import yaml
 
 LARGEST_FILE = 8 * 1024 * 1024
 MOST_ROWS = 50_000
+MOST_FIELDS = 2_000_000
+"""Of all rows together. Merges and aliases of YAML, and a CSV file of commas, could make more of a few bytes."""
 DEEPEST = 50
 """Levels of nested brackets; a row needs three."""
 FORMATS = {".csv": "csv", ".yml": "yaml", ".yaml": "yaml", ".json": "yaml"}
@@ -90,6 +93,7 @@ def from_csv(text: str, delimiter: str = ",") -> Table:
                 raise RowsError(f"line {line} has {len(cells)} cells, the header has {len(header)}")
             else:
                 rows.append(Row(f"line {line}", dict(zip(header, cells, strict=True))))
+                _check_fields(len(rows) * len(header), line)
     except csv.Error as error:
         raise RowsError(f"line {reader.line_num} is no CSV: {error}") from error
     if not header:
@@ -115,7 +119,7 @@ def _header(cells: list[str], line: int, delimiter: str) -> list[str]:
     empty = [index for index, name in enumerate(names, 1) if not name]
     if empty:
         raise RowsError(f"line {line}, the header, has no name for column {empty[0]}")
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise RowsError(f"line {line}, the header, names {twice[0]} twice")
     return names
@@ -144,7 +148,7 @@ def from_yaml(text: str) -> Table:
         node = loader.get_single_node()
         if node is None:
             raise RowsError("the file is empty; a list of rows belongs there")
-        _check_plain(node, set())
+        _check_plain(node, {})
         return _table(loader, node)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -183,19 +187,20 @@ def _line(node: yaml.Node) -> int:
     return int(node.start_mark.line) + 1
 
 
-def _check_plain(node: yaml.Node, seen: set[int]) -> None:
-    """RowsError for tags, and for a field named twice in one mapping, of which YAML would silently keep the last.
+def _check_plain(node: yaml.Node, fields: dict[int, int]) -> int:
+    """The number of fields of a node once its merges and aliases are expanded; fields: those of the nodes so far.
 
-    Only single mappings may be merged: lists of them can expand a few lines without bounds.
+    RowsError for tags, for too many fields, and for a field named twice in one mapping, of which YAML would silently
+    keep the last. Only single mappings may be merged: that is enough for defaults.
     """
-    if id(node) in seen:
-        return
-    seen.add(id(node))
+    if id(node) in fields:
+        return fields[id(node)]
+    fields[id(node)], count = 0, 1
     if node.tag not in PLAIN:
         raise RowsError(f"line {_line(node)} has a tag ({node.tag.removeprefix(TAG)}); values have none here")
     if isinstance(node, yaml.SequenceNode):
         for item in node.value:
-            _check_plain(item, seen)
+            count += _check_plain(item, fields)
     elif isinstance(node, yaml.MappingNode):
         names = set()
         for key, value in node.value:
@@ -206,7 +211,15 @@ def _check_plain(node: yaml.Node, seen: set[int]) -> None:
             names.add(key.value)
             if key.value == "<<" and not isinstance(value, yaml.MappingNode):
                 raise RowsError(f"line {_line(key)}: << takes one mapping")
-            _check_plain(value, seen)
+            count += _check_plain(value, fields)
+    _check_fields(count, _line(node))
+    fields[id(node)] = count
+    return count
+
+
+def _check_fields(count: int, line: int) -> None:
+    if count > MOST_FIELDS:
+        raise RowsError(f"line {line}: all rows together have more than {MOST_FIELDS} fields; import fewer at a time")
 
 
 def _enough(rows: Sequence[Any]) -> Sequence[Any]:

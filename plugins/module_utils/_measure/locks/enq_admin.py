@@ -25,7 +25,7 @@ _ASK_SECONDS = 60.0
 # A reply of enq_admin: title and time in its footer, number of locks in the table or None, rows of its table.
 Reply = namedtuple("Reply", "title response_us current rows")
 
-_FOOTER = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d;\s*([^;]*);\s*'([^']*)';\s*Response=(\d{1,15})\s*usec\s*$", re.M)
+_FOOTER = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d;([^;]*);\s*'([^']*)';\s*Response=(\d{1,15})\s*usec\s*$", re.M)
 _CURRENT = re.compile(r"\bCurrent=(\d{1,15});")
 _KEY = re.compile(r"^([A-Za-z][^:;=\n]*):(.*)$", re.M)
 

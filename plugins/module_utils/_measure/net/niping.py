@@ -34,9 +34,9 @@ _RATE_UNITS = {
 }
 _FIGURE = re.compile(r"^\s*(avg|max|min|av2|tr2?|bw2?)\s+%s\s+([A-Za-z]+(?:/[A-Za-z]+)?)\s*$" % programs.FIGURE)
 _LENGTH = re.compile(r"send and receive\s+\d+\s+messages?\s+\(len\s+([0-9]{1,9})\)")
-_BLOCK_LINE = re.compile(r"^\*\s+(ERROR|RC|DETAIL|ERRNO TEXT)\s+(.*\S)\s*$")
+_BLOCK_LINE = re.compile(r"^\*\s+(ERROR|RC|DETAIL|ERRNO TEXT)\s+(\S.*)")
 _HARMLESS = re.compile(r"recv would block \(errno=EAGAIN\)")
-_ERROR_LINE = re.compile(r"^\*\*\*\s*ERROR\s*(?:=>)?\s*(.*\S)\s*$")
+_ERROR_LINE = re.compile(r"^\*\*\*\s*ERROR\s*(?:=>)?\s*(\S.*)")
 
 _RETURN_CODES = {
     -2: ("NIEHOST_UNKNOWN", "the host name is unknown"),
@@ -77,7 +77,7 @@ def explain_code(code):
 def parse_error(text):
     """The error that an output reports, as one sentence, or None: the star block or a line "*** ERROR"."""
     block, plain = {}, None
-    for line in text.splitlines():
+    for line in map(str.rstrip, text.splitlines()):
         if _HARMLESS.search(line):
             continue
         match = _BLOCK_LINE.match(line)

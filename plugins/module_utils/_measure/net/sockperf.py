@@ -26,7 +26,7 @@ _USAGE = "Usage: sockperf ping-pong"
 _NO_OBSERVATION = "No valid observations found"
 NO_ANSWER = "No messages were received"
 NO_OBSERVATION = "sockperf counted no round trip between its warm-up of 400 ms and the end of the run"
-_TOTAL = re.compile(r"\[Total Run\] RunTime=%s sec;.*ReceivedMessages=([0-9]{1,12})\b" % programs.FIGURE)
+_TOTAL = re.compile(r"\[Total Run\] RunTime=%s sec;[^\[\n]*ReceivedMessages=([0-9]{1,12})\b" % programs.FIGURE)
 _SENT = re.compile(r"Total of ([0-9]{1,12}) messages sent in %s sec" % programs.FIGURE)
 
 

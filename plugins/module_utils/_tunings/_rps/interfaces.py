@@ -29,12 +29,12 @@ class Interfaces:
 
         is_off: a function, whether RPS of an interface is off already, if auto is to switch it off; else None.
         """
-        chosen, reasons = [], []
+        chosen, reasons = {}, []
         for pattern in patterns:
             found, why = self._matching(pattern, is_off)
-            chosen += [name for name in found if name not in chosen]
+            chosen.update(dict.fromkeys(found))
             reasons += why
-        return chosen, reasons
+        return list(chosen), reasons
 
     def means(self, patterns, name):
         """Whether a request means the interface of this name, which may no longer exist."""

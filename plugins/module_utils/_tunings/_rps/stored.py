@@ -31,7 +31,7 @@ _SETS_MASK = re.compile(
     r"""|rps_(?:cpus|default_mask)\b["']?(?:\s*=\s*["']?([0-9a-fA-F,]+)\b)?"""
 )
 # the interface in a line that sets its mask; with $ in it, only the script knows
-_INTERFACE = re.compile(r"/sys/class/net/([^/\s=\"'$`]+)/queues/[^$]*rps_cpus")
+_INTERFACE = re.compile(r"/sys/class/net/([^/\s=\"'$`]+)/queues/(?:(?!/sys/class/net/)[^$])*rps_cpus")
 LOSES_CPUS = "takes CPUs offline; a mask written meanwhile lacks them for good"
 
 

@@ -41,7 +41,20 @@ def test_what_could_be_a_list_or_a_mask_is_neither(text, words):
 
 @pytest.mark.parametrize(
     "text",
-    ["a", "1-", "3-1", "1,,2", "0x3", "-1", "1 2", "9000", "9" * 60000, "0-" + "9" * 60000, "\u0663"],
+    [
+        "a",
+        "1-",
+        "3-1",
+        "1,,2",
+        "0x3",
+        "-1",
+        "1 2",
+        "9000",
+        "9" * 60000,
+        "0-" + "9" * 60000,
+        "\u0663",
+        "0-8191," * 9999 + "0",
+    ],
     ids=lambda text: text[:9],
 )
 def test_what_is_no_cpu_list_is_named(text):
@@ -83,7 +96,7 @@ def test_a_mask_of_any_number_of_cpus_survives_the_round_trip():
             assert cpu_lists.cpus_of(cpu_lists.parse_mask(cpu_lists.format_mask(mask, width))) == cpus
 
 
-@pytest.mark.parametrize("text", ["", "0x3", "g", "0-1", "000000003", "1,,2", "-1"])
+@pytest.mark.parametrize("text", ["", "0x3", "g", "0-1", "000000003", "1,,2", "-1", "f," * 256 + "f"])
 def test_what_is_no_mask_is_refused(text):
     with pytest.raises(ValueError):
         cpu_lists.parse_mask(text)

@@ -7,6 +7,7 @@ import json
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.errors import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.profile import (
     Profile,
     is_directive,
@@ -216,3 +217,12 @@ def test_lines_that_went_in_several_calls_come_back_in_their_order(names, betwee
         profile = Profile(profile.data().replace(above.encode("ascii"), above_now.encode("ascii")))
         back = profile.changed({name: journal[name] for name in sorted(journal)}, MARKER)
         assert back.data().decode("ascii") == content.replace(above, above_now), calls
+
+
+@pytest.mark.parametrize(
+    "data, words", [(b"\n" * (256 * 1024 + 1), "more than 256 KiB"), (b"a = 1\n" * 101, "more than 100 lines set a:")]
+)
+def test_what_is_too_large_for_a_profile_is_not_taken_for_one(data, words):
+    with pytest.raises(HostError, match=words):
+        Profile(data)
+    assert Profile(data[: len(data) // 2]).data() == data[: len(data) // 2]

@@ -112,9 +112,15 @@ def test_a_restart_by_name_loads_the_library_and_the_way_back_takes_it_out(host)
         ([DEFAULT], "instances: .*DEFAULT.PFL is not the profile of an instance of this host"),
         (["/etc/passwd"], "instances: /etc/passwd is not the profile of an instance"),
         (["PRD_01"], "SETENV_99 is used already"),
+        (["PRD_00"], r"SETENV_12 \(line [0-9]+\) makes LD_PRELOAD longer than the 128 KiB"),
     ],
 )
 def test_what_cannot_be_is_refused(host, names, sentence):
+    # each line doubles it
+    doubling = b"\nSETENV_%02d = LD_PRELOAD=%%(LD_PRELOAD):%%(LD_PRELOAD)"
+    host.fill(
+        D00, host.data(D00) + b"\nSETENV_00 = LD_PRELOAD=" + b"x" * 31 + b"".join(doubling % n for n in range(1, 40))
+    )
     host.fill(ASCS01, host.data(ASCS01) + b"\nSETENV_99 = A=1")
     with pytest.raises(InputError, match=sentence):
         run(host, instances=names)

@@ -391,6 +391,23 @@ def test_a_yaml_file_that_is_none_is_one_sentence(text, said):
         from_yaml(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- &a0 {x: 1}\n" + "".join(f"- &a{n} {{x: *a{n - 1}, y: *a{n - 1}}}\n" for n in range(1, 60)),
+        "- &a0 {x: 1}\n" + "".join(f"- &a{n} {{<<: *a{n - 1}, k{n}: 1}}\n" for n in range(1, 70)),
+        "defaults: &a {" + ", ".join(f"k{n}: 1" for n in range(50)) + "}\nrows:\n" + "- {<<: *a}\n" * 50,
+        "- &a {x: 1, y: 1}\n" + "- *a\n" * 1001,
+        "a,b\n" + "1,2\n" * 1001,
+    ],
+    ids=["aliases of aliases", "merges of merges", "merges", "aliases", "CSV"],
+)
+def test_few_bytes_do_not_become_many_fields(text, monkeypatch):
+    monkeypatch.setattr(_import_rows, "MOST_FIELDS", 2000)
+    with pytest.raises(RowsError, match="line [0-9]+: all rows together have more than 2000 fields"):
+        from_csv(text) if text.startswith("a") else from_yaml(text)
+
+
 def test_files_are_read_by_their_ending_and_up_to_a_size(tmp_path, monkeypatch):
     table = tmp_path / "a.CSV"
     table.write_bytes(b"\xef\xbb\xbfa,b\r\n1,\xc3\xb6\r\n")

@@ -1,0 +1,158 @@
+# SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The work of every parser grows with the length of its text, not with the square: the parsers of the fuzzer.
+
+Of Python code it is counted, in bytecodes. That of regular expressions and of C code cannot be counted, so they get a
+text with which they would not end within hours if their work grew with the square.
+"""
+
+import contextlib
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+sys.path += [str(Path(__file__).parents[1] / name) for name in ("faults", "fuzz", "")]
+
+import targets  # noqa: E402  (it lies beside what uses it without pytest)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import startup  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import access_lists, drop_ins  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import other_settings  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps import stored  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows  # noqa: E402
+
+LONG, LONGEST = 1 << 16, 1 << 20
+UNITS = [
+    "A",
+    "a ",
+    "9",
+    "1,",
+    "a=1 ",
+    'A{"',
+    "a: ",
+    "- ",
+    ";",
+    "/a",
+    " ",
+    "\t\\",
+    "\n",
+    "- a: 1\n",
+    "a;b;\n",
+    "# a\\\n",
+]
+
+
+def of_file(read, path, folder):
+    """The parser of a file as one of its text."""
+    target = folder / path.lstrip("/")
+    target.parent.mkdir(parents=True)
+
+    def parse(text):
+        target.write_text(text)
+        found = read(Host(str(folder)))
+        return list(found) if isinstance(found, Iterator) else found
+
+    return parse
+
+
+PARSERS = {name: (parse, corpus) for name, (parse, corpus, _allowed) in targets.OF_TEXT.items()}
+PARSERS.update(
+    (name, (lambda text, parse=parse: parse(text.encode("utf-8", "surrogateescape")), corpus))
+    for name, (parse, corpus, _allowed) in targets.OF_BYTES.items()
+)
+
+
+@pytest.fixture(params=[*PARSERS, *targets.OF_FILES])
+def parser(request, tmp_path):
+    """(a parser of text, texts for it); what it refuses is no matter here."""
+    if request.param in PARSERS:
+        parse, corpus = PARSERS[request.param]
+    else:
+        read, corpus, path = targets.OF_FILES[request.param]
+        parse = of_file(read, path, tmp_path)
+    refusals = (*targets.OWN, ValueError, OSError, EOFError, ArithmeticError, targets.CpuFileError)
+
+    def parsed(text):
+        drop_ins.numbered.cache_clear()
+        with contextlib.suppress(*refusals):
+            parse(text)
+
+    return parsed, [data.decode("utf-8", "surrogateescape") for data in corpus]
+
+
+def work(parse, text):
+    """The bytecodes that run while a text is parsed."""
+    count = 0
+
+    def trace(frame, event, _argument):
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        parse(text)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.gate
+def test_twice_the_text_is_twice_the_work(parser):
+    parse, corpus = parser
+    for text in {text[:1000].rstrip("\n") + "\n" for text in sorted(corpus, key=len)[-200::20]}:
+        parse(text * 4)  # what is made once is made
+        one, two, four = (work(parse, text * times) for times in (4, 8, 16))
+        assert four - two <= 2.5 * (two - one) + 1000, text
+
+
+@pytest.mark.nightly
+def test_a_long_text_of_any_kind_is_parsed(parser):
+    parse, _corpus = parser
+    for unit in UNITS:
+        parse(unit * (LONG // len(unit)))
+
+
+def blocks(text, folder):
+    path = "/etc/sysctl.d/x.conf"
+    of_file(lambda _host: (), path, folder)(text)
+    return drop_ins.DropIn(Host(str(folder)), path, "").blocks()
+
+
+def boot_scripts(text, folder):
+    path = "/etc/sysconfig/network/if-up.d/a"
+    return of_file(lambda host: other_settings.boot_scripts(host, re.compile("x")), path, folder)(text)
+
+
+HEADER = ",".join(f"n{number}" for number in range(400_000))
+BLOCKS = "".join(f"# zpower.sap_tuning begin {one}\n# zpower.sap_tuning end {one}\n" for one in range(20_000))
+
+
+# each took hours, or would have
+@pytest.mark.parametrize(
+    "parse, text",
+    [
+        (rows.from_csv, HEADER + "\n"),
+        (other_settings.udev_tokens, "A" * LONGEST),
+        (other_settings.udev_tokens, "A{" * LONGEST),
+        (other_settings.udev_tokens, 'A="\\"' * (LONGEST // 8)),
+        (stored._INTERFACE.search, "/sys/class/net/a/queues/" * (LONGEST // 8)),
+        (targets.niping.parse_error, "* ERROR " + " " * LONGEST),
+        (targets.niping.parse_error, "*** ERROR " + " " * LONGEST),
+        (targets.enq_admin.parse_info, "2026-01-01 00:00:00;" + " " * LONGEST + ";x"),
+        (targets.sockperf._TOTAL.search, "[Total Run] RunTime=1 sec;" * (LONGEST // 4)),
+        (startup.parse_chdev, "chdev -l en0 -a " + "x" * LONGEST),
+        (access_lists.parse_aixc, "extended permissions\n permit rw- a" + " " * LONGEST + "b"),
+        (blocks, BLOCKS),
+        (boot_scripts, "/home/site/tune" * 17000),
+    ],
+    ids=lambda value: value[:20] if isinstance(value, str) else "",
+)
+def test_what_took_hours_is_parsed(parse, text, tmp_path):
+    with contextlib.suppress(rows.RowsError):
+        parse(text, tmp_path) if parse in (blocks, boot_scripts) else parse(text)
