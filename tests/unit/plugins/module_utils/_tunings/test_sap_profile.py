@@ -219,9 +219,12 @@ def test_what_an_instance_runs_with_may_be_unknown(host, change, words):
 def test_an_instance_that_does_not_come_back_gets_its_old_profile_and_runs(host, earlier):
     before = host.profiles()
     host.hangs = True
-    result = d00(host, parameters={BTC: 12}, restart=["PRD_00"])
-    assert result["failed"] and "PRD_00 did not stop within 5 s" in result["msg"] and "put back" in result["msg"]
-    assert host.profiles() == before
+    # what takes its time to end is waited for beyond that
+    for soft, seconds, stop in ((0, 5, "Stop"), (480, 485, "Stop 480")):
+        result = d00(host, parameters={BTC: 12}, restart=["PRD_00"], restart_soft_timeout=soft)
+        assert result["failed"] and "PRD_00 did not stop within %d s" % seconds in result["msg"]
+        assert "put back" in result["msg"] and host.profiles() == before
+        assert stop in [call.partition("-function ")[2] for call in host.calls]
     host.hangs = False
     if earlier:
         # the value was stored by an earlier run
