@@ -91,7 +91,6 @@ options:
       - The stop is waited for so much longer than O(restart_timeout).
     type: int
     default: 0
-    version_added: 0.9.0
   restart_in_cluster:
     description:
       - Restart instances that a Pacemaker cluster manages, although neither the cluster, the node nor the resource is in
@@ -101,7 +100,6 @@ options:
         how to put the resource into maintenance. So are instances of which the cluster's configuration cannot be read.
     type: bool
     default: false
-    version_added: 0.9.0
 attributes:
   platform:
     platforms: linux

@@ -56,12 +56,18 @@ def pacemaker(host):
         return True, ACTIVE
     if None not in found and not any(signs):
         return False, INACTIVE
-    pids = [name for name in host.listdir("/proc") if re.match(r"[0-9]{1,9}\Z", name)]
-    if any(host.value("/proc/%s/comm" % pid) in _DAEMONS for pid in pids):
+    processes = commands(host)
+    if processes.intersection(_DAEMONS):
         return True, ACTIVE
     # a capture may hold neither
-    state = INACTIVE if pids or None not in found else UNKNOWN
+    state = INACTIVE if processes or None not in found else UNKNOWN
     return any(signs) or (None if state == UNKNOWN else False), state
+
+
+def commands(host):
+    """The names of all running commands, at most 15 characters of each."""
+    pids = [name for name in host.listdir("/proc") if re.match(r"[0-9]{1,9}\Z", name)]
+    return {host.value("/proc/%s/comm" % pid) for pid in pids} - {None}
 
 
 def parse_cpuplugd_version(text):
