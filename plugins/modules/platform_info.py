@@ -206,6 +206,15 @@ ansible_facts:
                    absolute_cap: null, group: {name: null, cap: null}, vertical: {high: 2, medium: 2, low: 4},
                    smt: null, mode: null, virtual_cpus: {online: null, minimum: null, maximum: null},
                    pool: {id: null, cores: null, entitled: null}, why: null, sentence: '...'}
+        cluster:
+          description:
+            - Whether Linux is a node of a Pacemaker cluster, which resources manage the SAP instances, and what is in
+              maintenance.
+            - Only files are read. What they do not tell, such as C(cib.xml) to others than root, is V(unknown).
+          type: dict
+          sample: {member: true, pacemaker: active, maintenance: {cluster: 'off', node: 'off'}, why_unknown: '',
+                   instances: [{sid: C11, name: ASCS01, resources: [rsc_sap_C11_ASCS01], maintenance: 'off',
+                   connector: /usr/sap/C11/ASCS01/exe/saphascriptco.so}]}
         sap_instances:
           description: The SAP instances, running or not.
           type: list

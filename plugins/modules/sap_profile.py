@@ -42,9 +42,9 @@ options:
   presets: &presets
     description:
       - Parameters of published studies; O(parameters) override them. V(memory_std) excludes V(memory_map).
-      - V(realtime_scheduler) is SCHED_RR with priority 99, 6 % faster on 64 IFLs with SMT and a loss on 128 (IBM,
-        Performance Evaluation of SAP Application Servers on Z, v1.02, 5.7). It has further requirements; the
-        reason names missing ones.
+      - V(realtime_scheduler) is SCHED_RR with priority 40. The study had 99 (C(rdisp/linux/os_priority) in O(parameters)),
+        6 % faster on 64 IFLs with SMT and a loss on 128 (IBM, Performance Evaluation of SAP Application Servers on Z,
+        v1.02, 5.7). It has further requirements; the reason names missing ones. See O(accept_realtime).
       - V(update_local) keeps updates on the instance that requested them (IBM, SAP CRM 7.0 on IBM Z, v1.00, 2.2.3).
       - V(memory_std) and V(memory_map) choose how extended memory is mapped, on Linux only (Red Hat, Performance &
         Scalability of Virtualized SAP Servers on RHEL, 2008, 6.2). On 64-bit Linux C(std) is SAP's default from kernel
@@ -86,13 +86,21 @@ options:
     description:
       - If a profile requests a real-time scheduler, allow it with a drop-in for the instance's systemd unit and
         a file in C(/etc/security/limits.d).
-      - On Linux, for the ABAP instances of this host that read the profile. The drop-in with
-        C(LimitRTPRIO=99) is written if the instance has a systemd unit, the file for C(<sid>adm) if
-        the folder C(/etc/security/limits.d) exists.
+      - On Linux, for the ABAP instances of this host that read the profile. They may have the priority that the profile
+        requests, and 99 if that is not a number. The drop-in with C(LimitRTPRIO=) is written if the instance has a
+        systemd unit, the file for C(<sid>adm) if the folder C(/etc/security/limits.d) exists.
       - Each file is a subject of its own. Both act from the next start of C(sapstartsrv) on,
         which O(restart) does too.
       - If systemd runs, it reads the drop-in at once (C(systemctl daemon-reload)).
       - Without this option such files are not checked. O(state=restored) takes them back in any case.
+    type: bool
+    version_added: 0.9.0
+    default: false
+  accept_realtime:
+    description:
+      - Set a real-time scheduler, or C(rdisp/linux/os_priority) of 50 and more, also on a node of a cluster and on a host
+        with SAP HANA, Db2 or another SAP system, whose processes then wait for work processes. A node may be fenced.
+      - With V(false), the profile is left alone there, and the record is V(failed).
     type: bool
     version_added: 0.9.0
     default: false
@@ -109,6 +117,24 @@ options:
     description: How many seconds a stop may take, and a start.
     type: int
     default: 600
+  restart_soft_timeout:
+    description:
+      - How many seconds batch jobs and updates may take to end before an instance is stopped, for example V(480)
+        (C(sapcontrol -function Stop SECONDS), SAP Note 953653). With V(0) they end at once.
+      - The stop is waited for so much longer than O(restart_timeout).
+    type: int
+    default: 0
+    version_added: 0.9.0
+  restart_in_cluster:
+    description:
+      - Restart instances that a Pacemaker cluster manages, although neither the cluster, the node nor the resource is in
+        maintenance. The cluster takes the stop for a failure; it may start the instance again, move it, or fence the
+        node.
+      - With V(false), such an instance is not restarted, and its profile is left alone; the record is V(failed) and says
+        how to put the resource into maintenance. So are instances of which the cluster's configuration cannot be read.
+    type: bool
+    default: false
+    version_added: 0.9.0
 attributes:
   platform:
     platforms: linux, aix

@@ -84,6 +84,22 @@ options:
     description: How many seconds a stop may take, and a start.
     type: int
     default: 600
+  restart_soft_timeout:
+    description:
+      - How many seconds batch jobs and updates may take to end before an instance is stopped, for example V(480)
+        (C(sapcontrol -function Stop SECONDS), SAP Note 953653). With V(0) they end at once.
+      - The stop is waited for so much longer than O(restart_timeout).
+    type: int
+    default: 0
+  restart_in_cluster:
+    description:
+      - Restart instances that a Pacemaker cluster manages, although neither the cluster, the node nor the resource is in
+        maintenance. The cluster takes the stop for a failure; it may start the instance again, move it, or fence the
+        node.
+      - With V(false), such an instance is not restarted, and its profile is left alone; the record is V(failed) and says
+        how to put the resource into maintenance. So are instances of which the cluster's configuration cannot be read.
+    type: bool
+    default: false
 attributes:
   platform:
     platforms: linux

@@ -34,6 +34,8 @@ class Run:
         self.all_subjects = all_subjects
         self.complete = complete
         self.back = None
+        # {subject name: why the tuning does not permit what was planned}
+        self._refused = {}
         # [(subject name, Knob)] of stored values that were missing in the journal until the plan added them
         self._adopted = []
         # whether the journal must be written although no value changes
@@ -88,8 +90,8 @@ class Run:
         return nothing_to_take_back("has nothing of it" if self.back.keys() else "is empty")
 
     def _unseen(self):
-        """{subject name: error} of the subjects that cannot be read on the way back."""
-        return dict(self.back.errors) if self.restoring else {}
+        """{subject name: error} of the subjects whose plan is not permitted, or that the way back cannot read."""
+        return dict(self.back.errors if self.restoring else self._refused)
 
     def _remark_probation(self, subjects):
         sentence = "" if self.restoring else self.journal.probation_remark()
@@ -117,11 +119,12 @@ class Run:
             for subject in shown or subjects[-1:]:
                 subject.notes.append(sentence)
             return subjects
-        self._unwritten = bool(foreign or self._adopted)
+        self._unwritten, self._refused = bool(foreign or self._adopted), {}
         for subject in subjects:
             if subject.knobs or subject.verdict == "unsupported":  # the record says what was asked for
                 self.tuning.want(subject)
                 self.tuning.follow(subject)
+                self._permit(subject)
         if self.tuning.host.capture:
             # without a journal, which no capture holds
             from . import captured  # noqa: PLC0415
@@ -132,6 +135,15 @@ class Run:
         if self.complete and not self.journal.checkpoint:
             self._show_orphans(subjects)
         return subjects
+
+    def _permit(self, subject):
+        """Note the error of a subject whose plan is not permitted; the run continues and leaves the subject alone."""
+        try:
+            self.tuning.permit(subject)
+        except HostError as error:
+            self._refused[subject.name] = str(error)
+            for knob in subject.knobs:
+                knob.wanted = knob.now
 
     def bring_up_to_date(self, journals):
         """Give the journals' entries today's names, and add stored values of this collection that all of them lack."""
@@ -236,7 +248,7 @@ class Run:
         names = [name for name in self.back.subjects() if self.all_subjects or self.tuning.selects(name)]
         subjects = self._plan_subjects(names)
         for subject in subjects:
-            self._follow_back(subject)
+            self._follow_back(subject, self.tuning.permit)
         return subjects
 
     def _plan_subjects(self, names):
@@ -275,9 +287,10 @@ class Run:
         ]
         return subject
 
-    def _follow_back(self, subject):
+    def _follow_back(self, subject, permit=lambda subject: None):
         try:
             self.tuning.follow(subject)
+            permit(subject)
         except HostError as error:
             self._set_aside(subject.name, error)
             subject.knobs = []

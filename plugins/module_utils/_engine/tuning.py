@@ -172,6 +172,9 @@ class Tuning(ABC):
     def follow(self, subject):  # noqa: B027  (most tunings have nothing that follows)
         """Plan: set wanted and due of the knobs that follow, after want()."""
 
+    def permit(self, subject):  # noqa: B027  (most tunings do nothing that must not be done)
+        """Raise HostError if what is planned for a subject must not be done; the run then leaves the subject alone."""
+
     def set(self, subject, knob):
         """Give the knob its wanted value. Raises HostError, UnsupportedError."""
         raise NotImplementedError

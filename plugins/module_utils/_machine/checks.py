@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks of settings that this collection does not change: SMT, z/VM, HiperSockets to the database, use of SMC.
+"""Checks of settings that this collection does not change: SMT, z/VM, cluster, HiperSockets, use of SMC.
 
 Also reports tunings that are applied but not chosen. Each check returns one record, as a tuning does.
 """
@@ -32,6 +32,7 @@ OPTIONS = dict(
     root=dict(type="path"),
 )
 CAPACITY = ("IBM Documentation, z/VM HiperDispatch and PR/SM concepts", "AIX commands reference: lparstat")
+CLUSTER = ("Pacemaker Explained", "SAP cluster connector, service/halib")
 GAIN = (
     "published for HiperSockets instead of four 10 Gb OSA ports: 2 to 4 % less batch elapsed time, and perhaps more "
     "CPU time, because the processors move the data"
@@ -44,8 +45,8 @@ def _record(subject, wanted, running, verdict, reason, sources, restart="none", 
 
 
 def records(host, system, threads_per_core, database_host, smc_peers=(), tunings=None):
-    """The records of one host: SMT, z/VM on its guests, HiperSockets to a named database host, SMC if requested or in
-    use, and one per tuning that is applied but not chosen.
+    """The records of one host: SMT, z/VM on its guests, the cluster of a node, HiperSockets to a named database host,
+    SMC if requested or in use, and one per tuning that is applied but not chosen.
 
     system: from platform.system(). threads_per_core, database_host: the requested ones, or None. smc_peers: the hosts
     to which connections should use SMC. tunings: the names of the chosen tunings, None if unknown.
@@ -54,7 +55,7 @@ def records(host, system, threads_per_core, database_host, smc_peers=(), tunings
         return of_capture(host, threads_per_core, database_host, smc_peers)
     found = [smt(host, system, threads_per_core)]
     below = zvm(host, system)
-    found += ([below] if below else []) + capacity(host, system)
+    found += ([below] if below else []) + capacity(host, system) + cluster(host, system)
     found += [hipersockets(host, system, database_host)] if database_host else []
     with_smc = system == "Linux" and kernel.has_smc(host)
     if smc_peers or with_smc:
@@ -82,7 +83,7 @@ def of_capture(host, threads_per_core, database_host, smc_peers):
     if why and (record["verdict"] != "compliant" or threads_per_core is not None):
         record.update(verdict="unknown", reason="%s (%s)" % (why, record["reason"]))
     found.append(record)
-    found += capacity(host, "Linux")
+    found += capacity(host, "Linux") + cluster(host, "Linux")
     for subject, option, asked in (
         ("HiperSockets", "database_host", database_host),
         ("SMC", "smc_peers", list(smc_peers)),
@@ -218,6 +219,21 @@ def capacity(host, system):
     remarks = ["while other LPARs need their cores, work on the %d vertical:low ones waits" % low] if low else []
     running = {"source": found["source"]}
     return [_record("capacity", {}, running, "compliant", found["sentence"], CAPACITY, remarks=remarks)]
+
+
+# cluster
+
+
+def cluster(host, system):
+    """[the record of a node of a cluster]: which instances Pacemaker manages, and what is in maintenance."""
+    found = facts.cluster(host) if system == "Linux" else None
+    if not found or not found["member"]:
+        return []
+    from .cluster import describe  # noqa: PLC0415
+
+    running = {"Pacemaker": found["pacemaker"]}
+    unknown = [found["why_unknown"]] if found["why_unknown"] else []
+    return [_record("cluster", {}, running, "compliant", describe(found), CLUSTER, remarks=unknown)]
 
 
 # HiperSockets

@@ -9,7 +9,7 @@ from .._host import cpu_lists, kernel
 from .._host.host import HostError
 from .._sap.instances import instances
 from . import hardware
-from .services import services
+from .services import pacemaker, services
 
 _POLARIZATIONS = ("vertical_high", "vertical_medium", "vertical_low", "horizontal")
 # z196 to zBC12: SMT came with the z13
@@ -24,7 +24,7 @@ def facts(host, system):
     found = dict.fromkeys(
         ("architecture", "machine_type", "machine_model", "generation", "hypervisors", "lpar", "threads_per_core")
         + ("threads_per_core_possible", "smt_control", "dispatching", "kernel", "kernel_parameters", "distribution")
-        + ("aix_level", "interfaces", "transparent_hugepages", "smc", "capacity")
+        + ("aix_level", "interfaces", "transparent_hugepages", "smc", "capacity", "cluster")
     )
     found.update(system=system, virtualization="none", conflicts=[], sap_instances=sap_instances(host))
     found.update(cpus=_cpu_counts(None, None, None), polarization=_polarization(None, None))
@@ -74,6 +74,7 @@ def _linux(host):
         "transparent_hugepages": _word_in_brackets(host.value("/sys/kernel/mm/transparent_hugepage/enabled")),
         "conflicts": services(host),
         "smc": smc(host),
+        "cluster": cluster(host),
     }
 
 
@@ -212,6 +213,18 @@ def smc(host):
     from . import smc_facts  # noqa: PLC0415
 
     return smc_facts.smc()
+
+
+def cluster(host):
+    """The fact cluster, see cluster.py; None if nothing tells whether this is a node of one."""
+    member, state = pacemaker(host)
+    if not member:
+        empty = dict(member=False, pacemaker=state, maintenance=None, instances=[], why_unknown="")
+        return None if member is None else empty
+    # few hosts are one, and compiling this takes time
+    from .cluster import fact  # noqa: PLC0415
+
+    return fact(host)
 
 
 def _aix_level(host):

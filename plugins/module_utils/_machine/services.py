@@ -12,6 +12,11 @@ _SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")
 _ACT_ONCE = ("sapconf", "saptune")
 _CPUPLUGD = "/etc/cpuplugd.conf"
 _CPUPLUGD_RULES = re.compile(r"^HOT(?:UN)?PLUG\s*=")
+CIB, _COROSYNC = "/var/lib/pacemaker/cib/cib.xml", "/etc/corosync/corosync.conf"
+ACTIVE, INACTIVE, UNKNOWN = "active", "inactive", "unknown"
+_PACEMAKER = ("pacemaker.service", "pacemaker_remote.service")
+# the kernel keeps 15 characters of a name
+_DAEMONS = ("pacemakerd", "pacemaker-remot", "pacemaker_remot")
 # this and later versions of cpuplugd leave vertical CPUs alone (s390-tools CHANGELOG.md)
 LEAVES_VERTICAL_ALONE = (2, 35)
 
@@ -23,20 +28,46 @@ def services(host):
     """
     host, found = Once(host), []
     for service in sorted(_DETAILS):
-        starts, runs = enabled(host, service + ".service"), _runs(host, service + ".service")
-        if starts or runs:
-            if not runs and service in _ACT_ONCE:
-                runs = None
+        starts, active = enabled(host, service + ".service"), runs(host, service + ".service")
+        if starts or active:
+            if not active and service in _ACT_ONCE:
+                active = None
             version = _cpuplugd_version(host) if service == "cpuplugd" else None
             detail = _DETAILS[service]
             detail = detail(host) if callable(detail) else detail
-            found.append(dict(service=service, enabled=starts, running=runs, version=version, detail=detail))
+            found.append(dict(service=service, enabled=starts, running=active, version=version, detail=detail))
     return found
 
 
-def _runs(host, unit):
+def runs(host, unit):
+    """Whether a unit has a control group, as long as its processes run; None if that is not known."""
     known = [folder for folder in _SLICES if host.exists(folder)]
     return any(host.exists("%s/%s" % (folder, unit)) for folder in known) if known else None
+
+
+def pacemaker(host):
+    """(whether this is a node of a cluster or None, whether Pacemaker is ACTIVE there, INACTIVE or UNKNOWN).
+
+    Without control groups, or if other signs make it likely, the processes tell whether it runs.
+    """
+    signs = [host.exists(path) for path in (_COROSYNC, CIB)] + [enabled(host, unit) for unit in _PACEMAKER]
+    found = [runs(host, unit) for unit in _PACEMAKER]
+    if any(found):
+        return True, ACTIVE
+    if None not in found and not any(signs):
+        return False, INACTIVE
+    processes = commands(host)
+    if processes.intersection(_DAEMONS):
+        return True, ACTIVE
+    # a capture may hold neither
+    state = INACTIVE if processes or None not in found else UNKNOWN
+    return any(signs) or (None if state == UNKNOWN else False), state
+
+
+def commands(host):
+    """The names of all running commands, at most 15 characters of each."""
+    pids = [name for name in host.listdir("/proc") if re.match(r"[0-9]{1,9}\Z", name)]
+    return {host.value("/proc/%s/comm" % pid) for pid in pids} - {None}
 
 
 def parse_cpuplugd_version(text):

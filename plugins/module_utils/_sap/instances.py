@@ -211,7 +211,7 @@ def _find_profile(host, sid, name, started):
     """
     folder = profile_folder(host, sid)
     candidates = [path for path in (host.glob(folder, "*") if folder else []) if _is_profile_of(path, sid, name)]
-    own = ("%s_%s_%s" % (sid, name, _hostname(host))).lower()
+    own = ("%s_%s_%s" % (sid, name, short_name(host))).lower()
     unit = _unit(host, sid, name[-2:])[1]
     sources = [
         [one.profile for one in started if one.active],
@@ -231,7 +231,7 @@ def _is_profile_of(path, sid, name):
     return match is not None and match.groups()[:2] == (sid, name)
 
 
-def _hostname(host):
+def short_name(host):
     """The host's name up to the first dot; for a captured tree, only from its files."""
     name = host.value("/proc/sys/kernel/hostname") or host.value("/etc/hostname")
     return (name or (platform.node() if host.root == "/" else "")).partition(".")[0]

@@ -19,8 +19,9 @@ REALTIME = ("SCHED_RR", "SCHED_FIFO")
 # {preset: {parameter: value}}
 PRESETS = {
     # work processes run before everything that is not real-time: 6 % faster at 64 IFL with SMT, slower at 128
-    # (Performance Evaluation of SAP Application Servers on Z, IBM, v1.02, 2018-07-16, 5.7)
-    "realtime_scheduler": {SCHEDULER: "SCHED_RR", PRIORITY: "99"},
+    # (Performance Evaluation of SAP Application Servers on Z, IBM, v1.02, 2018-07-16, 5.7). The study has 99, at which
+    # they also run before threads of the kernel
+    "realtime_scheduler": {SCHEDULER: "SCHED_RR", PRIORITY: "40"},
     # updates stay on the instance that asked for them, in partitioned tables VBHDR, VBMOD and VBDATA
     # (SAP CRM 7.0 on IBM Z, IBM, v1.00, 2019-03-01, 2.2.3)
     "update_local": {

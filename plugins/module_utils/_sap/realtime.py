@@ -10,7 +10,7 @@ import os
 import re
 from collections import Counter
 
-from .._host.kernel import int_or_none, kernel_option
+from .._host.kernel import int_or_none, kernel_option, release
 from . import limits, parameters, rtprio
 from .processes import read_text, running, servers
 
@@ -28,11 +28,19 @@ _POLICIES = {
     7: "SCHED_EXT",
 }
 _RUNTIME, _PERIOD = "/proc/sys/kernel/sched_rt_runtime_us", "/proc/sys/kernel/sched_rt_period_us"
+_FAIR_SERVERS = "/sys/kernel/debug/sched/fair_server"
+# threads of the kernel have 50
+_HIGH = 50
 
 
 def wants_realtime(values):
     """Whether these parameters, {name: value}, put work processes under a real-time scheduler."""
     return values.get(SCHEDULER) in parameters.REALTIME
+
+
+def is_risky(values):
+    """Whether these parameters put work processes before other programs, or before threads of the kernel."""
+    return wants_realtime(values) or number(values.get(PRIORITY), 0) >= _HIGH
 
 
 # prerequisites
@@ -44,7 +52,7 @@ def prerequisites(host, instance, priority, allowed=False):
     priority: the value of rdisp/linux/os_priority; None or text that is not a number ("$(...)") means any priority.
     allowed: the instance's unit is about to get its limit.
     """
-    wanted = _wanted(priority)
+    wanted = number(priority)
     parent, dispatchers = _processes(host, instance)
     runtime = _value(host, _RUNTIME)
     missing = []
@@ -54,14 +62,14 @@ def prerequisites(host, instance, priority, allowed=False):
     # with -1, the kernel does not check the control groups
     if parent is not None and runtime != "-1":
         missing.append(_control_group(host, instance, parent))
-    if runtime == "0":
+    if runtime == "0" and not _has_fair_server(host):
         missing.append("kernel.sched_rt_runtime_us is 0: real-time processes get no CPU time at all; set it to 950000")
     return [sentence for sentence in missing if sentence]
 
 
 def waiting(host, instance, priority):
     """Sentences if the priority is allowed only after the instance's unit has restarted sapstartsrv."""
-    wanted, parent = _wanted(priority), _processes(host, instance)[0]
+    wanted, parent = number(priority), _processes(host, instance)[0]
     if parent is None or not instance.unit or rtprio.of_process(host, parent) >= wanted:
         return []
     if rtprio.of_unit(host, instance.unit) < wanted:
@@ -72,8 +80,9 @@ def waiting(host, instance, priority):
     return [sentence % (instance.unit, instance.sid, instance.name, wanted, parent.program, parent.pid)]
 
 
-def _wanted(priority):
-    return int(priority) if re.match(r"^[0-9]{1,2}$", str(priority)) else 1
+def number(priority, otherwise=1):
+    """The value of rdisp/linux/os_priority as a number; otherwise: for None, and text that is not a number."""
+    return int(priority) if re.match(r"^[0-9]{1,2}$", str(priority)) else otherwise
 
 
 def _processes(host, instance):
@@ -152,8 +161,36 @@ def _has_cpu_time(host, path):
     return False
 
 
+def _has_fair_server(host):
+    """Whether the fair server limits real-time processes, and kernel.sched_rt_runtime_us does not.
+
+    Linux 6.12 removed the bandwidth control of kernels that do not group real-time processes.
+    """
+    match = re.match(r"([0-9]+)\.([0-9]+)", release(host) or "")
+    return bool(match) and tuple(map(int, match.groups())) >= (6, 12) and not _groups_realtime(host)
+
+
+def _of_fair_server(host):
+    """The same as remarks(), by the fair server of each CPU, which debugfs shows to root; by default 50 ms of 1 s."""
+    folders = host.glob(_FAIR_SERVERS, "cpu*")
+    pairs = [
+        [int_or_none(_value(host, "%s/%s" % (folder, name))) for name in ("runtime", "period")] for folder in folders
+    ]
+    shares = [100.0 * runtime / period for runtime, period in pairs if runtime is not None and period]
+    if shares and min(shares) <= 0:
+        return [
+            "the fair server is off (runtime 0 in %s): work processes under a real-time scheduler can take all CPU"
+            " time and block all other processes, even sshd" % _FAIR_SERVERS
+        ]
+    how = "fair server" if shares else "fair server, by default; debugfs does not show it"
+    text = "work processes under a real-time scheduler leave %g %% of the CPU time to all other processes (%s)"
+    return [text % (round(min(shares, default=5.0), 2), how)]
+
+
 def remarks(host):
     """Sentences on the CPU time that real-time processes leave to other processes."""
+    if _has_fair_server(host):
+        return _of_fair_server(host)
     runtime, period = int_or_none(_value(host, _RUNTIME)), int_or_none(_value(host, _PERIOD))
     if runtime is None or not period or runtime == 0:
         return []

@@ -9,17 +9,30 @@ import platform
 
 from .._engine.tuning import RUNNING, STORED, InputError, Subject
 from .._host.drop_ins import DropIn
+from .._host.host import HostError
+from .._machine.services import commands, pacemaker
 from .._sap import parameters, realtime
 from .._sap.profile import Profile, legible, shown, value_of
 from ._about import RESTART, SOURCES
 from ._profiles.files import ProfileTuning
-from ._profiles.limits import LimitFile, drop_in, is_limit_file, limit_files, limit_text, marked, put, shown_limit
-from ._profiles.requests import paths, requests, target
+from ._profiles.limits import (
+    HIGHEST,
+    LimitFile,
+    drop_in,
+    is_limit_file,
+    limit_files,
+    limit_text,
+    marked,
+    put,
+    shown_limit,
+)
+from ._profiles.requests import LEFT_ALONE, paths, requests, target
 from ._profiles.restarts import OPTIONS as RESTART_OPTIONS
 from ._profiles.subjects import UNPROVED, ProfileSubject, StoredParameter, WorkProcesses, title
 from ._profiles.values import Values, read_profile
 from ._system_base import shared_memory as memory
 
+_DB2 = "db2sysc"
 _ENTRY = dict(
     profile=dict(type="str"),
     sid=dict(type="str"),
@@ -39,6 +52,7 @@ class SapProfile(ProfileTuning):
         _ENTRY,
         profiles=dict(type="list", elements="dict", default=[], options=dict(_ENTRY, left_to=dict(type="str"))),
         manage_rtprio=dict(type="bool", default=False),
+        accept_realtime=dict(type="bool", default=False),
         **RESTART_OPTIONS,
     )
 
@@ -51,6 +65,8 @@ class SapProfile(ProfileTuning):
         self._asked = {}
         self._usable = {}
         self._remarked = {}
+        # {path of a limit file: the priority that it is to allow}
+        self._priorities = {}
         if self.restoring and any(params.get(key) for key in ("profile", "sid", "profiles")):
             self._meant = {
                 self.host.real(path) for request in requests(params) for path in paths(host, request, self.known)
@@ -82,10 +98,42 @@ class SapProfile(ProfileTuning):
         """The limit files of instances that get a real-time scheduler, if this call manages them."""
         if not self.params.get("manage_rtprio"):
             return []
-        asking = [subject for subject in subjects if isinstance(subject, ProfileSubject)]
-        readers = [one for subject in asking for one in subject.scheduled()]
-        found = {path for one in readers for path in limit_files(self.host, one)}
+        found = {}
+        for subject in subjects:
+            if isinstance(subject, ProfileSubject) and not self._risk(subject):
+                priority = realtime.number(subject.scheduling.get(realtime.PRIORITY), HIGHEST)
+                for path in [path for one in subject.scheduled() for path in limit_files(self.host, one)]:
+                    found[path] = max(priority, found.get(path, 0))
+        self._priorities = found
         return [LimitFile(self.host, path) for path in sorted(found)]
+
+    def _risk(self, subject):
+        """Why the real-time scheduler of a profile could harm this host, empty if it is accepted or could not."""
+        readers = [one for one in subject.readers if one.role == "application_server"]
+        asked = self._usable.get(subject.name) or {}
+        if self.params.get("accept_realtime") or not (readers and self.linux and realtime.is_risky(asked)):
+            return ""
+        others = {one.sid for one in self.known if one.role not in LEFT_ALONE} - {readers[0].sid}
+        found = ["it also runs %s" % name for name in sorted(others)]
+        found += ["it also runs SAP HANA"] if any(one.role == "hana" for one in self.known) else []
+        found += ["it also runs Db2"] if _DB2 in commands(self.host) or self._has_db2() else []
+        # their own processes are real-time: the token comes late, the watchdog is not fed, the node is fenced
+        found += ["it is a node of a cluster, whose corosync and sbd need CPU time"] if pacemaker(self.host)[0] else []
+        return " and ".join(found)
+
+    def _has_db2(self):
+        """Whether a Db2 server of SAP is installed: a client has no db2nodes.cfg."""
+        return any(self.host.exists(home + "/sqllib/db2nodes.cfg") for home in self.host.glob("/db2", "db2*"))
+
+    def permit(self, subject):
+        risk = self._risk(subject) if isinstance(subject, ProfileSubject) and not self.restoring else ""
+        if risk:
+            raise HostError(
+                "%s was left alone: under a real-time scheduler its work processes run before all other programs of "
+                "this host, and %s. Leave out realtime_scheduler and rdisp/linux/os_priority, or set "
+                "sap_profile_accept_realtime: true" % (subject.name, risk)
+            )
+        super().permit(subject)
 
     def marked(self):
         return marked(self.host)
@@ -130,7 +178,7 @@ class SapProfile(ProfileTuning):
 
     def want(self, subject):
         if isinstance(subject, LimitFile):
-            subject.want()
+            subject.want(self._priorities[subject.name])
             return
         request, usable = self._asked[subject.name], self._usable[subject.name]
         subject.wanted = {"state": "present", "presets": list(request.presets), "parameters": usable}
@@ -192,7 +240,8 @@ class SapProfile(ProfileTuning):
         if subject.scheduling:
             found += realtime.remarks(self.host)
             found.append(
-                "published are 6 % less elapsed time under SCHED_RR on 64 IFLs, and a loss on 128: measure it here"
+                "published are 6 % less elapsed time on 64 IFLs, and a loss on 128, both with rdisp/linux/os_priority "
+                "99: measure it here"
             )
             for instance in subject.scheduled():
                 found += realtime.waiting(self.host, instance, subject.scheduling.get(realtime.PRIORITY))
@@ -209,7 +258,7 @@ class SapProfile(ProfileTuning):
         if not self.params.get("manage_rtprio") or not instance.unit:
             return False
         path = drop_in(instance)
-        return self.host.read(path) != limit_text(path)
+        return self.host.read(path) != limit_text(path, self._priorities.get(path, HIGHEST))
 
     def lacking(self, subject):
         return subject.lacks + subject.unproved

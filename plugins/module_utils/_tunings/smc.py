@@ -159,7 +159,8 @@ class Smc(ProfileTuning):
             # with the variable and without the library, another restart does not help
             knob.due = title(knob.instance) in self.params["restart"] and not (wanted and subject.ignored)
             if not self.same(knob, knob.now, knob.wanted) and not knob.due:
-                subject.remarks.append(self._how_to_restart(knob.instance))
+                refused = self.restarts.refusal(knob.instance)
+                subject.remarks.append(refused or self._how_to_restart(knob.instance))
         subject.remarks += subject.told + ([] if self.restoring else preload.not_for_setuid(self.host))
 
     @staticmethod

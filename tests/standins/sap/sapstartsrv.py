@@ -134,14 +134,22 @@ class Instance:
             self.place.remember("started.json", json.dumps(processes))
         return 0, None, []
 
-    def Stop(self, *_timeout):
+    def Stop(self, softtimeout="0"):
+        """A batch job runs as long as the state has the file batch_job; it may end within the soft timeout."""
+        if not softtimeout.isdigit():
+            raise Refused("Invalid parameter")
+        threading.Thread(target=self._end, args=(time.time() + int(softtimeout),), daemon=True).start()
+        return 0, None, []
+
+    def _end(self, until):
+        while time.time() < until and os.path.exists(os.path.join(self.place.state, "batch_job")):
+            time.sleep(0.1)
         processes = self.known()
         for process in processes.values():
             process["ends"] = True
             if stamp(process["pid"]) == process["ticks"]:
                 os.kill(process["pid"], signal.SIGTERM)
         self.place.remember("started.json", json.dumps(processes))
-        return 0, None, []
 
     def RestartService(self):
         return 0, None, []  # the rest in Request.handle(): the caller gets his answer first

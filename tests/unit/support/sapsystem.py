@@ -150,6 +150,7 @@ class SapHost(Host):
             row %= (colour, "Running" if colour == "GREEN" else "Starting", elapsed if values is not None else "")
             return self._answer(function, {"GREEN": 3, "GRAY": 4}.get(colour, 0), "OK", head, row)
         if function == "Stop" and not self.hangs:
+            assert len(rest) < 2 and all(one.isdigit() for one in rest)
             self.running[number] = None
         elif function == "RestartService":
             self.start_service(number)

@@ -9,12 +9,14 @@ import posixpath
 import time
 
 from ..._engine.tuning import Tuning
+from ..._host.host import HostError
 from ..._sap import instances
 from ..._sap.profile import marker
 from ..._sap.sapcontrol import SapPfPar
 from ..._sap.writing import clean, leftovers, write
 from .requests import Users
 from .restarts import Restarts, check_names
+from .subjects import title
 
 
 class ProfileTuning(Tuning):
@@ -25,12 +27,24 @@ class ProfileTuning(Tuning):
         check_names(params)
         self.known = instances.instances(host)
         self.users = Users(host, self.known)
-        self.restarts = Restarts(host, params["restart_timeout"])
+        self.restarts = Restarts(host, self.name, params)
         # on the way back, the subjects that the request names; empty for all
         self._meant = set()
 
     def selects(self, name):
         return not self._meant or name in self._meant
+
+    def permit(self, subject):
+        for instance in self._restarting(subject):
+            refused = self.restarts.refusal(instance)
+            if refused:
+                raise HostError("%s was left alone: %s" % (subject.name, refused))
+            subject.remarks += self.restarts.lost_locks(instance)
+
+    def _restarting(self, subject):
+        """The instances that this run would restart for a subject."""
+        found = {title(knob.instance): knob.instance for knob in self.changes(subject) if knob.due}
+        return [found[name] for name in sorted(found)]
 
     def profiles(self):
         """The paths of the profiles in this call and in the journal."""

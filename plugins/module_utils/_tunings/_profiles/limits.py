@@ -10,10 +10,11 @@ import re
 from ..._engine.tuning import STORED, Knob, Subject
 from ..._host.host import HostError
 
-_PRIORITY = 99
+# of version 0.1.0, and if nobody asks for a number
+HIGHEST = 99
 UNITS = "/etc/systemd/system"
 LIMITS = "/etc/security/limits.d"
-# version 0.1.0 wrote the same bytes and kept no journal of them
+# version 0.1.0 wrote the same note and kept no journal of them
 _NOTE = (
     "# Written by the role zpower.sap_tuning.sap_profile and taken back by the playbook zpower.sap_tuning.rollback.\n"
 )
@@ -29,10 +30,10 @@ class LimitFile(Subject):
     def __init__(self, host, path):
         super().__init__(path, [_knob(path, host.read(path))])
 
-    def want(self):
-        self.wanted = {"state": "present", "rtprio": _PRIORITY}
+    def want(self, priority):
+        self.wanted = {"state": "present", "rtprio": priority}
         for knob in self.knobs:
-            knob.wanted = limit_text(self.name)
+            knob.wanted = limit_text(self.name, priority)
 
 
 def is_limit_file(path):
@@ -51,11 +52,12 @@ def drop_in(instance):
     return "%s/%s.d/zpower-sap-tuning.conf" % (UNITS, instance.unit)
 
 
-def limit_text(path):
+def limit_text(path, priority=HIGHEST):
     """The wanted text of one of these files."""
     user = _USER.match(path)
-    lines = "%s - rtprio %d\n" % (user.group(1), _PRIORITY) if user else "[Service]\nLimitRTPRIO=%d\n" % _PRIORITY
-    return _NOTE + lines
+    return _NOTE + (
+        "%s - rtprio %d\n" % (user.group(1), priority) if user else "[Service]\nLimitRTPRIO=%d\n" % priority
+    )
 
 
 def marked(host):

@@ -13,7 +13,7 @@ from ..._sap.parameters import merge
 
 DEFAULT = "DEFAULT"
 # instances that keep their parameters elsewhere, or are no part of a SAP system
-_LEFT_ALONE = ("hana", "diagnostics")
+LEFT_ALONE = ("hana", "diagnostics")
 
 # One entry of a call. parameters: {name: value or None}, presets included. left_to: the host that changes it.
 Request = namedtuple("Request", "profile sid instance presets parameters left_to")
@@ -57,7 +57,7 @@ def paths(host, request, known):
     default = instances.default_profile(host, request.sid)
     here = [one for one in known if one.sid == request.sid]
     if re.search(r"[*?[]", request.instance):
-        meant = [one for one in here if fnmatch.fnmatchcase(one.name, request.instance) and one.role not in _LEFT_ALONE]
+        meant = [one for one in here if fnmatch.fnmatchcase(one.name, request.instance) and one.role not in LEFT_ALONE]
     else:
         meant = [one for one in here if request.instance in (one.name, DEFAULT)]
         if meant and all(one.role == "hana" for one in meant):
@@ -94,7 +94,7 @@ class Users:
     def __init__(self, host, known):
         self._own, self._default = {}, {}
         for one in known:
-            if one.role in _LEFT_ALONE or one.profile is None:
+            if one.role in LEFT_ALONE or one.profile is None:
                 continue
             self._own.setdefault(host.real(one.profile), []).append(one)
             folder = instances.profile_folder(host, one.sid)

@@ -29,7 +29,7 @@ def refused(parameters, presets=(), **more):
 
 def test_the_presets_are_what_was_published():
     assert PRESETS == {
-        "realtime_scheduler": {"rdisp/linux/os_scheduler": "SCHED_RR", "rdisp/linux/os_priority": "99"},
+        "realtime_scheduler": {"rdisp/linux/os_scheduler": "SCHED_RR", "rdisp/linux/os_priority": "40"},
         "update_local": {
             "dynp/luw_id_format": "2",
             "rdisp/vb_dispatching": "0",

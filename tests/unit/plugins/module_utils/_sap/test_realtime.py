@@ -301,8 +301,32 @@ def test_everything_that_is_missing_is_named_at_once(machine):
     [("950000", ["leave 5 % of the CPU time"]), ("-1", ["block all other processes"]), ("0", []), ("", [])],
 )
 def test_what_realtime_leaves_to_others_is_said(machine, runtime, words):
+    # kernels before 6.12, and those that group real-time processes
     found = realtime.remarks(machine({RUNTIME: runtime + "\n"}))
     assert [word in sentence for word, sentence in zip(words, found)] == [True] * len(words) == [True] * len(found)
+    grouping = {"/proc/sys/kernel/osrelease": "6.12.0\n", "/boot/config-6.12.0": "CONFIG_RT_GROUP_SCHED=y\n"}
+    assert realtime.remarks(machine({RUNTIME: runtime + "\n"}, grouping)) == found
+
+
+@pytest.mark.parametrize(
+    ("servers", "words"),
+    [
+        ([], "leave 5 % of the CPU time to all other processes (fair server, by default"),
+        ([50, 50], "leave 5 % of the CPU time to all other processes (fair server)"),
+        ([50, 20], "leave 2 % of the CPU time to all other processes (fair server)"),
+        ([50, 0], "the fair server is off"),
+    ],
+)
+@pytest.mark.parametrize("runtime", ["950000", "-1", "0"])
+def test_from_linux_6_12_on_the_fair_server_limits_them(machine, servers, words, runtime):
+    files = {"/proc/sys/kernel/osrelease": "6.12.0-160000.5-default\n", RUNTIME: runtime + "\n"}
+    for cpu, milliseconds in enumerate(servers):
+        folder = "/sys/kernel/debug/sched/fair_server/cpu%d/" % cpu
+        files.update({folder + "runtime": "%d000000\n" % milliseconds, folder + "period": "1000000000\n"})
+    host = machine(server(limit=99), files)
+    (found,) = realtime.remarks(host)
+    assert words in found and "sched_rt" not in found
+    assert realtime.prerequisites(host, instance(unit=None), 99) == []
 
 
 def test_work_processes_are_the_children_of_the_dispatcher(machine):

@@ -16,11 +16,12 @@ DROP_IN = UNIT + ".d/zpower-sap-tuning.conf"
 LIMITS = "/etc/security/limits.d"
 USER = LIMITS + "/zpower-sap-tuning-prdadm.conf"
 JOURNAL = "/var/lib/zpower_sap_tuning"
-# as version 0.1.0 wrote them
 NOTE = (
     "# Written by the role zpower.sap_tuning.sap_profile and taken back by the playbook zpower.sap_tuning.rollback.\n"
 )
-TEXTS = {DROP_IN: NOTE + "[Service]\nLimitRTPRIO=99\n", USER: NOTE + "prdadm - rtprio 99\n"}
+TEXTS = {DROP_IN: NOTE + "[Service]\nLimitRTPRIO=40\n", USER: NOTE + "prdadm - rtprio 40\n"}
+# as version 0.1.0 wrote them
+OLD = {path: text.replace("40", "99") for path, text in TEXTS.items()}
 run = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None, profile=None, manage_rtprio=True)
 
 
@@ -65,16 +66,16 @@ def test_they_are_predicted_written_kept_and_taken_back(host):
     before = host.profiles()
     predicted = realtime(host, check=True)
     assert verdicts(predicted) == {D00: "drifted", DROP_IN: "drifted", USER: "drifted"}
-    assert "%s: absent, wanted LimitRTPRIO=99" % DROP_IN in [record["reason"] for record in predicted["tuning"]]
+    assert "%s: absent, wanted LimitRTPRIO=40" % DROP_IN in [record["reason"] for record in predicted["tuning"]]
     assert host.limits() == {} and not host.exists(JOURNAL)
     result = realtime(host)
-    assert result["diff"] == predicted["diff"] and "%s (stored): prdadm - rtprio 99\n" % USER in result["diff"]["after"]
+    assert result["diff"] == predicted["diff"] and "%s (stored): prdadm - rtprio 40\n" % USER in result["diff"]["after"]
     assert verdicts(result) == {D00: "pending_restart", DROP_IN: "changed", USER: "changed"}
     assert host.limits() == TEXTS and host.reloads == [TEXTS[DROP_IN]]
     assert host.calls and not [call for call in host.calls if call.endswith(("Stop", "RestartService", "Start"))]
     again = realtime(host)
     assert not again["changed"] and verdicts(again)[DROP_IN] == verdicts(again)[USER] == "compliant"
-    kept = {DROP_IN: "LimitRTPRIO=99"}
+    kept = {DROP_IN: "LimitRTPRIO=40"}
     assert again["tuning"][2]["after"] == {"running": None, "stored": kept, "next_boot": kept}
     assert run(host, state="restored", restart=["PRD_00"])["failed"] is False
     assert not host.exists(os.path.dirname(DROP_IN)) and host.exists(LIMITS) and not host.exists(JOURNAL)
@@ -89,7 +90,7 @@ def test_the_limit_that_a_run_writes_makes_its_restart_worth_while(host):
 
     def as_the_limit_allows(number):
         start(number)
-        work_process(host, 42, 41, *((99, 2) if host.exists(DROP_IN) else (0, 0)))
+        work_process(host, 42, 41, *((40, 2) if host.exists(DROP_IN) else (0, 0)))
 
     host.start_instance = as_the_limit_allows
     host.calls.clear()
@@ -138,7 +139,7 @@ def test_a_file_that_was_there_comes_back_unless_someone_else_changed_it(host):
     host.fill(DROP_IN, b"[Service]\nLimitRTPRIO=50\n")
     result = run(host, state="restored")
     told = [record["reason"] for record in result["tuning"] if record["subject"] == DROP_IN]
-    assert "it is LimitRTPRIO=50, this collection set LimitRTPRIO=99, before that it was absent" in told[0]
+    assert "it is LimitRTPRIO=50, this collection set LimitRTPRIO=40, before that it was absent" in told[0]
     run(host, state="restored", force=True)
     assert host.limits() == {USER: "prdadm - nofile 4096\n"}
 
@@ -156,26 +157,28 @@ def test_a_checkpoint_takes_back_only_what_it_wrote(host):
 
 def test_files_of_version_0_1_0_are_taken_over_and_taken_back_without_a_journal(host):
     other = "/etc/systemd/system/SAPhostagent.service.d/zpower-sap-tuning.conf"
-    for path, text in [*TEXTS.items(), (other, TEXTS[DROP_IN])]:
+    for path, text in [*OLD.items(), (other, OLD[DROP_IN])]:
         host.fill(path, text.encode())
-    assert run(host, True, state="restored")["changed"] and host.limits() == TEXTS
+    assert run(host, True, state="restored")["changed"] and host.limits() == OLD
     assert not run(host, state="restored", checkpoint="other")["changed"]
     assert verdicts(run(host, state="restored")) == {DROP_IN: "changed", USER: "changed"}
     assert host.limits() == {} and host.reloads == [None] and not host.exists(JOURNAL)
     assert not run(host, state="restored")["changed"] and host.exists(other)
     # one that someone edited is left alone
-    host.fill(USER, TEXTS[USER].replace("99", "50").encode())
+    host.fill(USER, OLD[USER].replace("99", "50").encode())
     result = run(host, state="restored")
     assert verdicts(result) == {USER: "drifted"} and "prdadm - rtprio 50" in result["tuning"][0]["reason"]
     run(host, state="restored", force=True)
     assert host.limits() == {}
     # with a journal too
-    for path, text in TEXTS.items():
+    for path, text in OLD.items():
         host.fill(path, text.encode())
-    assert [verdicts(realtime(host))[path] for path in TEXTS] == ["compliant"] * 2 and host.reloads == [None]
-    assert verdicts(realtime(host, check=True))[USER] == "compliant"
+    more = {"parameters": {"rdisp/linux/os_priority": 99}}
+    assert [verdicts(realtime(host, **more))[path] for path in OLD] == ["compliant"] * 2 and host.reloads == [None]
+    assert verdicts(realtime(host, check=True))[USER] == "drifted"
+    assert verdicts(realtime(host))[USER] == "changed" and host.limits() == TEXTS
     back = verdicts(run(host, state="restored"))
-    assert [back[path] for path in TEXTS] == ["changed"] * 2 and host.limits() == {}
+    assert [back[path] for path in OLD] == ["changed"] * 2 and host.limits() == {}
 
 
 def test_the_way_back_of_one_profile_takes_the_files_of_its_readers(host):
@@ -206,3 +209,37 @@ def test_a_drop_in_that_systemd_does_not_read_is_put_back(host, says, words):
     reloads = len(host.reloads)
     assert verdicts(realtime(host))[DROP_IN] == "changed" and host.limits() == TEXTS
     assert len(host.reloads) == reloads
+
+
+@pytest.mark.parametrize(
+    "files, words",
+    [
+        (["/etc/corosync/corosync.conf"], "it is a node of a cluster"),
+        (["/usr/sap/HDB/HDB02/exe/sapcontrol"], "it also runs SAP HANA"),
+        (["/db2/db2prd/sqllib/db2nodes.cfg"], "it also runs Db2"),
+        (["/usr/sap/QAS/D10/exe/sapcontrol"], "it also runs QAS"),
+        # an agent of SAP's on nearly every host, and a client of Db2
+        (["/usr/sap/DAA/SMDA97/exe/sapcontrol", "/db2/db2prd/sqllib/db2cshrc"], None),
+    ],
+)
+@pytest.mark.parametrize("parameters", [{}, {"rdisp/linux/os_priority": 99}])
+def test_real_time_beside_others_takes_an_option(host, files, words, parameters):
+    for path in files:
+        host.fill(path, b"")
+    before = host.profiles()
+    for check in (True, False):
+        result = realtime(host, check, parameters=parameters)
+        assert result["failed"] is bool(words)
+        if words:
+            assert words in result["msg"] and "sap_profile_accept_realtime: true" in result["msg"]
+            assert host.profiles() == before and host.limits() == {}
+    result = realtime(host, parameters=parameters, accept_realtime=True)
+    assert result["failed"] is False and host.profiles() != before and len(host.limits()) == 2
+    # a priority beside a scheduler that the profile has, and the way back
+    if words:
+        high = run(host, True, sid="PRD", instance="D00", parameters={"rdisp/linux/os_priority": 50})
+        assert high["failed"] and words in high["msg"]
+        low = run(host, True, sid="PRD", instance="D00", parameters={"rdisp/linux/os_priority": 49})
+        assert low["failed"] is False
+    run(host, state="restored")
+    assert host.profiles() == before

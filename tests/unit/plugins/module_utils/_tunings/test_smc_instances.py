@@ -13,6 +13,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
+from clusters import ASCS, CIB, cib, joined, meta
 from kernel import KernelHost
 from runs import DEFAULTS, FOLDER, runner
 from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, Clock, SapHost
@@ -316,3 +317,31 @@ def test_two_tunings_write_one_profile_and_each_takes_back_its_own(host, first, 
         request = {"instances": []} if one is run else {"sid": None, "instance": None}
         one(host, state="restored", **request)
     assert host.profiles() == before
+
+
+# a node of a cluster
+
+
+@pytest.mark.parametrize("tuning", [run, profile])
+def test_what_a_cluster_manages_is_not_restarted_behind_its_back(host, tuning):
+    asked = {run: {"instances": ["PRD_01"]}, profile: {"instance": "ASCS01", "parameters": {"zz/new": "1"}}}[tuning]
+    asked = dict(asked, restart=["PRD_00", "PRD_01"])
+    joined(host, cib(ASCS % ""))
+    before = host.profiles()
+    for more in ({"check": True}, {}):
+        result = tuning(host, **asked, **more)
+        found = of(result, ASCS01)
+        assert result["failed"] and found["verdict"] == "failed" and "rsc_sap_PRD_ASCS01" in found["reason"]
+        assert "--set-parameter maintenance" in found["reason"] and host.profiles() == before
+    # without a restart only the advice differs
+    found = of(tuning(host, **dict(asked, restart=[])), ASCS01)
+    assert found["verdict"] == "pending_restart" and "Stop" not in "".join(found["remarks"])
+    # by name, and the way back in maintenance
+    assert of(tuning(host, **asked, restart_in_cluster=True), ASCS01)["verdict"] == "changed"
+    tuned, back = host.profiles(), dict(asked, state="restored", parameters={})
+    assert "PRD_01 is not restarted" in of(tuning(host, **back), ASCS01)["reason"] and host.profiles() == tuned
+    host.fill(CIB, cib(ASCS % meta("maintenance", "true")))
+    predicted = of(tuning(host, check=True, **back), ASCS01)
+    assert "A restart of PRD_01 loses its locks: no ERS is known" in predicted["remarks"]
+    assert of(tuning(host, **back), ASCS01)["verdict"] == "changed" and host.profiles() == before
+    assert len([call for call in host.calls if call.endswith("-nr 01 -function Stop")]) == 2
