@@ -45,9 +45,11 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import 
     facts,
     hardware,
     other_settings,
+    saptune,
     services,
     smc_facts,
     smc_sockets,
+    sysctl_files,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
@@ -319,11 +321,12 @@ OF_BYTES: dict[str, tuple[Callable[[bytes], object], Sequence[bytes], Allowed]] 
 }
 # name: (reader of a host, corpus, the file)
 OF_FILES: dict[str, tuple[Callable[[Host], object], Sequence[bytes], str]] = {
-    "other_settings.sysctls": (
-        lambda host: other_settings.sysctls(host, "net.core.rps_default_mask"),
+    "sysctl_files.sysctls": (
+        lambda host: sysctl_files.sysctls(host, "/proc/sys/net/core/rps_default_mask"),
         TUNINGS,
         "/etc/sysctl.d/a.conf",
     ),
+    "saptune.sapconf": (saptune.sapconf, SAP, "/etc/sysconfig/sapconf"),
     "other_settings.udev_rules": (
         lambda host: other_settings.udev_rules(host, "rps_cpus"),
         TUNINGS,

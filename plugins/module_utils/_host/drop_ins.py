@@ -8,8 +8,12 @@ Lines outside the blocks are left unchanged.
 import errno
 import functools
 import os
+from collections import namedtuple
 
 from .host import TEMPORARY, HostError
+
+# file, line: its place. text: the line. value: the value that it sets, None if that is not plain text.
+Setting = namedtuple("Setting", "file line text value")
 
 # folders and prefix of the drop-in files of this collection: rules.d/91-zpower-sap-tuning-rps.rules
 FOLDERS = ("/etc/udev/rules.d", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/modules-load.d")

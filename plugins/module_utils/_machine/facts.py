@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The facts that platform_info returns, put together from hardware.py and others. Unknown values are None."""
 
-import platform
 import re
 
 from .._host import cpu_lists, kernel
@@ -47,7 +46,7 @@ def _linux(host):
     # Linux on Power has folders of CPUs that are not present
     present = [cpu for cpu in hardware.cpu_numbers(host) if known is None or cpu in known]
     polarizations = hardware.polarizations(host)
-    architecture = _architecture(host, sysinfo)
+    architecture = hardware.architecture(host)
     virtualization = hardware.virtualization(host)
     machine_type = hardware.machine_type(host, sysinfo)
     groups = _groups(host, online or [])
@@ -76,13 +75,6 @@ def _linux(host):
         "smc": smc(host),
         "cluster": cluster(host),
     }
-
-
-def _architecture(host, sysinfo):
-    """The instruction set by /proc; only for the running machine, Python is asked as well."""
-    if sysinfo or hardware.is_z(host):
-        return "s390x"
-    return host.value("/proc/sys/kernel/arch") or (platform.machine() if host.root == "/" else None)
 
 
 def _lpar(sysinfo):

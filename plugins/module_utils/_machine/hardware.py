@@ -7,6 +7,7 @@ arch/s390/kernel/{sysinfo,topology,smp,processor}.c and drivers/s390/net/qeth_co
 """
 
 import os
+import platform
 import re
 from collections import namedtuple
 
@@ -124,6 +125,13 @@ def is_z(host):
     """Whether /proc/cpuinfo is that of an s390x kernel; None if it tells nothing."""
     text = host.read("/proc/cpuinfo")
     return re.search(r"(?m)^vendor_id\s*:\s*IBM/S390$", text) is not None if text else None
+
+
+def architecture(host):
+    """The instruction set, such as s390x, by /proc; only for the running machine, Python is asked as well."""
+    if sysinfo(host) or is_z(host):
+        return "s390x"
+    return host.value("/proc/sys/kernel/arch") or (platform.machine() if host.root == "/" else None)
 
 
 def virtualization(host):

@@ -3,7 +3,8 @@
 """Other places that set a knob: kernel command line, sysctl.d, tmpfiles.d, udev, tuned, saptune, units, scripts.
 
 Each finder yields Settings. The tuning decides whether a setting wins over a stored value; of_system() decides it for
-knobs of the whole system.
+knobs of the whole system. How tuned, saptune and systemd-sysctl merge their files is in tuned.py, saptune.py and
+sysctl_files.py.
 """
 
 import fnmatch
@@ -11,12 +12,10 @@ import os
 import re
 from collections import namedtuple
 
-from .._host.drop_ins import assignments, effective_files, numbered_lines
+from .._host.drop_ins import Setting, effective_files, numbered_lines
 from .._host.host import HostError
+from . import saptune, sysctl_files, tuned
 from .boot_sources import real, runs_systemd, scripts
-
-# file, line: its place. text: the line. value: the value that it sets, None if that is not plain text.
-Setting = namedtuple("Setting", "file line text value")
 
 # key{attribute} operator "value", see udev(7)
 UdevToken = namedtuple("UdevToken", "key attribute operator value")
@@ -30,7 +29,6 @@ _LARGEST_SCRIPT = 256 * 1024
 _OWN_PROGRAM = re.compile(r"/(?:usr/local|opt|root|etc|srv|home)/[^\s;\"']{1,4000}")
 # those that a script may call: its configuration in /etc is read by it, and not run
 _CALLED_PROGRAM = re.compile(r"/(?:usr/local|opt|root|srv|home)/[^\s;\"')]{1,4000}")
-_SYSCTL_CONF = "/etc/sysctl.conf"
 _NOT_READ = "is not read at boot: systemd reads only sysctl.d, and no link there leads to this file"
 
 
@@ -60,30 +58,6 @@ def tmpfiles(host):
             fields = text.split(None, 6)
             if len(fields) == 7 and fields[0].rstrip("!+-=~^") == "w":
                 yield fields[1], Setting(file, line, text, fields[6])
-
-
-def sysctls(host, key):
-    """The settings of one sysctl (dotted) at boot, in the order in which they are applied; the last one counts.
-
-    /etc/sysctl.conf is one of them if a link in sysctl.d leads to it, or if procps applies it (sysctl --system, in the
-    boot scripts of systems without systemd): systemd-sysctl itself does not read it since version 207 (NEWS).
-    """
-    files = effective_files(host, "sysctl.d", ".conf")
-    if not _sysctl_conf_is_linked(host, files) and not runs_systemd(host):
-        files.append(_SYSCTL_CONF)
-    for file in files:
-        yield from _sysctls_in(host, file, key)
-
-
-def _sysctls_in(host, file, key):
-    for line, text, name, value in assignments(host, file):
-        if name.lstrip("-").strip().replace("/", ".") == key:
-            yield Setting(file, line, text, value)
-
-
-def _sysctl_conf_is_linked(host, files):
-    target = host.real(_SYSCTL_CONF)
-    return any(host.real(file) == target for file in files)
 
 
 def ini_files(host, kind, suffix):
@@ -133,64 +107,12 @@ def enabled(host, unit):
     return False
 
 
-def tuned(host, pattern):
-    """(enabled, Setting) of each matching line in tuned's active profile, its included profiles, and their scripts."""
+def of_tuned(host, pattern):
+    """(whether tuned surely sets it, Setting) of what its merged profile and its scripts set by a matching line."""
     runs = enabled(host, "tuned.service")
-    for folder in _tuned_folders(host):
-        for file in [folder + "/tuned.conf"] + host.glob(folder, "*.sh"):
-            for setting in lines_with(host, file, pattern):
-                yield runs, setting
-
-
-def _tuned_folders(host):
-    """The folders of tuned's active profile and its included profiles."""
-    waiting = (host.value("/etc/tuned/active_profile") or "").split()
-    seen = set()
-    while waiting:
-        profile = waiting.pop()
-        folder = next((folder for folder in _profile_folders(profile) if host.exists(folder + "/tuned.conf")), None)
-        if folder is None or profile in seen:
-            continue
-        seen.add(profile)
-        for _line, _text, name, value in assignments(host, folder + "/tuned.conf"):
-            if name == "include":
-                waiting += re.split(r"[\s,;]+", value)
-        yield folder
-
-
-def _profile_folders(profile):
-    tops = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned")
-    return [os.path.join(top, profile) for top in tops]
-
-
-def tuned_reapplies_sysctls(host):
-    """Whether tuned applies sysctl.d again after its own sysctls: its default, unless tuned-main.conf changes it."""
-    for _line, _text, name, value in assignments(host, "/etc/tuned/tuned-main.conf"):
-        if name == "reapply_sysctl":
-            return value.lower() in ("1", "true", "yes")
-    return True
-
-
-def saptune_notes(host):
-    """The SAP notes that saptune applies, in order. Its configuration is in the second file from SLES 16 on."""
-    notes = []
-    for file in ("/etc/sysconfig/saptune", "/var/lib/saptune/config/saptune"):
-        for _line, _text, name, value in assignments(host, file):
-            if name == "NOTE_APPLY_ORDER":
-                notes = value.strip("\"' ").split()
-    return notes
-
-
-def saptune(host, pattern):
-    """(enabled, Setting) of each matching line in the notes that saptune applies and in the file of sapconf."""
-    runs = enabled(host, "saptune.service")
-    for note in saptune_notes(host):
-        # the site's own note, then the site's changes of a note, then the note as delivered
-        for file in ("/etc/saptune/extra/%s.conf", "/etc/saptune/override/%s", "/var/lib/saptune/working/notes/%s"):
-            for setting in lines_with(host, file % note, pattern):
-                yield runs, setting
-    for setting in lines_with(host, "/etc/sysconfig/sapconf", pattern):
-        yield enabled(host, "sapconf.service"), setting
+    for write in tuned.profile(host).writes:
+        for setting in _matching(write.setting.file, [(write.setting.line, write.setting.text)], pattern):
+            yield runs and write.sure, setting
 
 
 def units(host, pattern):
@@ -250,63 +172,119 @@ def conflict(what, setting, wins, **more):
     return dict(what=what, file=setting.file, line=setting.line, value=setting.value, wins=wins, **more)
 
 
-def _of_sysctl(host, key, own):
-    """The other sysctl.d files that set key; those that are read after our own file win."""
-    found = []
-    for setting in sysctls(host, key):
-        if setting.file != own:
-            later = setting.file == _SYSCTL_CONF or os.path.basename(setting.file) > os.path.basename(own)
-            found.append(conflict("sysctl.d", setting, "yes" if later else "no"))
+# A knob that exists once per system. sysctl: its dotted name or None. path: its file in /proc/sys or /sys, or None.
+# pattern: the lines of a unit, script or profile that set it; its first group is the value. own: the file of this
+# collection for it. prefix: of the values, where two sysctls are one knob.
+class SystemKnob(namedtuple("SystemKnob", "sysctl path pattern own prefix")):
+    def __new__(cls, sysctl, path, pattern, own, prefix=""):
+        return super().__new__(cls, sysctl, path, pattern, own, prefix)
+
+
+def of_system(host, *knobs):
+    """The conflicts of a SystemKnob, in the order in which they act at boot. knobs: one, or its forms.
+
+    systemd starts systemd-sysctl, systemd-tmpfiles-setup and udev in no fixed order, so any of them may win; units,
+    tuned and saptune come after all three, saptune last. A line without a value may only read the knob. tuned applies
+    sysctl.d again after the first writes of its profile, so that a value of ours there is in force again.
+    """
+    boot = _Boot(host, knobs)
+    found = boot.command_line() + boot.sysctls()
+    for knob in knobs:
+        found += _of_tmpfiles(host, knob) if knob.path else []
+        found += [conflict("udev rule", setting, "possible") for setting in _udev_lines(host, knob.pattern)]
+    found += boot.tuned()
+    runs = enabled(host, "saptune.service")
+    found += boot.written("saptune", runs, saptune.writes(host))
+    if enabled(host, "sapconf.service") or host.exists("/run/sapconf/active"):
+        found += boot.written("sapconf", True, saptune.sapconf(host))
+    for knob in knobs:
+        found += [conflict("unit", setting, _late(runs, setting)) for runs, setting in units(host, knob.pattern)]
+        found += [conflict("boot script", setting, "possible") for setting in boot_scripts(host, knob.pattern)]
     return found
 
 
-def _of_sysctl_conf(host, key):
-    """The lines of /etc/sysctl.conf that systemd-sysctl does not read.
+class _Boot:
+    """What sets the forms of one knob."""
 
-    tuned reads them after sysctl.d if its active profile has sysctls (plugins/plugin_sysctl.py, reapply_sysctl).
-    """
-    files = effective_files(host, "sysctl.d", ".conf")
-    if not runs_systemd(host) or _sysctl_conf_is_linked(host, files):
-        return []
-    tuned_reads = enabled(host, "tuned.service") and tuned_reapplies_sysctls(host) and _tuned_has_sysctls(host)
-    found = list(_sysctls_in(host, _SYSCTL_CONF, key))
-    if tuned_reads:
-        return [conflict("sysctl.conf (tuned)", setting, "yes") for setting in found]
-    return [conflict("sysctl.conf", setting, "no", effect=_NOT_READ) for setting in found]
+    def __init__(self, host, knobs):
+        self._host, self._knobs = host, knobs
+        self._own = knobs[0].own
+        self._paths = {sysctl_files.path_of(knob.sysctl): knob for knob in knobs if knob.sysctl}
+        self._profile = tuned.profile(host)
+        again = self._profile.again is not None and enabled(host, "tuned.service")
+        # [(path, Setting)] of the lines in sysctl.d that tuned applies again, None if it does not
+        self._again = tuned.applied_again(host, self._paths) if again and self._paths else None
 
+    def _value(self, path, text):
+        """A value in the user's terms: of a sysctl the number that the kernel reads."""
+        knob = self._paths.get(path)
+        if knob is None or text is None:
+            return text
+        if not text:
+            return "the kernel's own value"
+        sign = text[0] if text[0] in "<>" else ""
+        fields = len((self._host.value(path) or "").split()) or None
+        read = sysctl_files.number(text[len(sign) :], fields) or text + " (not a number, which the kernel refuses)"
+        return sign + knob.prefix + read
 
-def _tuned_has_sysctls(host):
-    texts = [host.read(folder + "/tuned.conf") or "" for folder in _tuned_folders(host)]
-    return any(re.search(r"(?m)^\s*\[sysctl\]|^\s*type\s*=\s*sysctl\b", text) for text in texts)
+    def command_line(self):
+        settings = [(path, command_line(self._host, "sysctl." + knob.sysctl)) for path, knob in self._paths.items()]
+        return [self._conflict("kernel command line", path, one, "no") for path, one in settings if one]
 
+    def _conflict(self, what, path, setting, wins):
+        return conflict(what, setting._replace(value=self._value(path, setting.value)), wins)
 
-# A knob that exists once per system. sysctl: its dotted name or None. path: its file in /sys or None. pattern: the
-# lines of a unit, script or profile that set it; its first group is the value. own: the file of this collection for it.
-SystemKnob = namedtuple("SystemKnob", "sysctl path pattern own")
+    def sysctls(self):
+        """The lines of sysctl.d before tuned; those that are read after our own file win."""
+        again = set(setting[:2] for _path, setting in self._again or ())
+        found = []
+        for path, setting in sysctl_files.sysctls(self._host, *self._paths):
+            if setting.file != self._own and setting[:2] not in again:
+                wins = "no" if self._again is not None else self._later(setting)
+                # without a value: a name with a dash, which switches the others off
+                found.append(self._conflict("sysctl.d", path, setting._replace(value=setting.value or ""), wins))
+        if self._again is None and runs_systemd(self._host) and not sysctl_files.conf_is_linked(self._host):
+            for name, setting in sysctl_files.sysctl_lines(self._host, sysctl_files.CONF):
+                path = sysctl_files.path_of(name)
+                if path in self._paths:
+                    found.append(dict(self._conflict("sysctl.conf", path, setting, "no"), effect=_NOT_READ))
+        return found
 
+    def _later(self, setting):
+        """Whether a line of sysctl.d is read after our own file. A wildcard gives way to a name anywhere."""
+        if setting.file == sysctl_files.CONF:
+            return "yes"
+        later = os.path.basename(setting.file) > os.path.basename(self._own)
+        return "yes" if later and not sysctl_files.is_glob(setting.text.partition("=")[0]) else "no"
 
-def of_system(host, knob):
-    """The conflicts of a SystemKnob, in the order in which they act at boot.
+    def tuned(self):
+        again = self._profile.again if "/sysctl.d/" in self._own else None
+        runs = enabled(self._host, "tuned.service")
+        found = self.written("tuned", runs, self._profile.writes[:again], again is not None)
+        for path, setting in self._again or ():
+            if setting.file != self._own:
+                what = "sysctl.conf (tuned)" if setting.file == sysctl_files.CONF else "sysctl.d"
+                found.append(self._conflict(what, path, setting, self._later(setting)))
+        return found + (self.written("tuned", runs, self._profile.writes[again:]) if again is not None else [])
 
-    systemd starts systemd-sysctl, systemd-tmpfiles-setup and udev in no fixed order, so any of them may win; units,
-    tuned and saptune come after all three. A line without a value may only read the knob.
-    """
-    found = []
-    if knob.sysctl:
-        setting = command_line(host, "sysctl." + knob.sysctl)
-        found += [conflict("kernel command line", setting, "no")] if setting else []
-        found += _of_sysctl(host, knob.sysctl, knob.own)
-    if knob.path:
-        found += _of_tmpfiles(host, knob)
-    found += [conflict("udev rule", setting, "possible") for setting in _udev_lines(host, knob.pattern)]
-    again = tuned_reapplies_sysctls(host) and "/sysctl.d/" in knob.own
-    for runs, setting in tuned(host, knob.pattern):
-        as_sysctl = knob.sysctl is not None and setting.text.replace("/", ".").startswith(knob.sysctl)
-        found.append(conflict("tuned", setting, "no" if as_sysctl and again else _late(runs, setting)))
-    found += _of_sysctl_conf(host, knob.sysctl) if knob.sysctl else []
-    for what, finder in (("saptune", saptune), ("unit", units)):
-        found += [conflict(what, setting, _late(runs, setting)) for runs, setting in finder(host, knob.pattern)]
-    return found + [conflict("boot script", setting, "possible") for setting in boot_scripts(host, knob.pattern)]
+    def written(self, what, runs, writes, ours_follows=False):
+        """The conflicts of a tool's writes. ours_follows: whether our own value is set again after them."""
+        found = []
+        for write in writes:
+            for setting in self._settings(write):
+                wins = _late(runs and write.sure, setting)
+                found.append(conflict(what, setting, "no" if ours_follows and wins == "yes" else wins))
+        return found
+
+    def _settings(self, write):
+        for knob in self._knobs:
+            paths = [path for path in (knob.sysctl and sysctl_files.path_of(knob.sysctl), knob.path) if path]
+            if write.path is None or not paths:
+                line = (write.setting.line, write.setting.text)
+                for setting in _matching(write.setting.file, [line], knob.pattern):
+                    yield setting._replace(value=setting.value and knob.prefix + setting.value)
+            elif any(fnmatch.fnmatchcase(path, write.path) for path in paths):
+                yield write.setting._replace(value=self._value(paths[0], write.setting.value))
 
 
 def _late(runs, setting):
@@ -331,16 +309,22 @@ def _udev_lines(host, pattern):
         yield from lines_with(host, file, pattern)
 
 
-def at_boot(subject, name, stored, conflicts, same):
+def at_boot(subject, name, stored, conflicts, same, default=None):
     """(value of name after the next boot, [sentence if it differs from the stored value]).
 
     stored: the stored value or None. conflicts: in the order in which they act. same(one, other) compares two values.
-    The value is None if nothing sets it.
+    default: the value before all of them, or None. A value with < or > is set only if it is lower or higher than that
+    before, see tuned.conf. The value is None if nothing sets it.
     """
     value, last = stored, None
     for other in conflicts:
         if not other.get("effect") and (other["wins"] == "yes" or (other["wins"] == "no" and stored is None)):
-            value, last = other["value"] or "set by %s" % other["file"], other
+            new = other["value"] or "set by %s" % other["file"]
+            if new[0] in "<>":
+                before, new, sign = value or default or "", new[1:], new[0]
+                if before.isdigit() and new.isdigit() and (int(new) > int(before)) != (sign == ">"):
+                    continue
+            value, last = new, other
     if stored is None or last is None or same(value, stored):
         return value, []
     return value, [

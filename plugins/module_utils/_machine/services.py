@@ -5,7 +5,8 @@
 import re
 
 from .._host.host import HostError, Once
-from .other_settings import conflict, enabled, lines_with, saptune_notes
+from . import saptune, tuned
+from .other_settings import conflict, enabled, lines_with
 
 _SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")
 # these act when they are started and leave no process
@@ -96,13 +97,14 @@ def hotplug_conflicts(host, effect, since=None):
 
 
 def _saptune(host):
-    notes = " ".join(saptune_notes(host))
+    notes = " ".join(saptune.notes(host))
     return "it applies the SAP notes %s" % notes if notes else "it applies no SAP notes"
 
 
 def _tuned(host):
-    profile = host.value("/etc/tuned/active_profile")
-    return "its active profile is %s" % profile if profile else "it has no active profile"
+    profile, problem = host.value("/etc/tuned/active_profile"), tuned.profile(host).problem
+    detail = "its active profile is %s" % profile if profile else "it has no active profile"
+    return "%s; it cannot be loaded, so tuned sets nothing: %s" % (detail, problem) if problem else detail
 
 
 _DETAILS = {

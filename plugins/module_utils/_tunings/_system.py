@@ -87,7 +87,8 @@ class KernelTuning(Tuning):
         """(value of an item after the next boot or None, [why it differs from the text of its stored knob])."""
         others = [other for other in subject.conflicts if other.get("item", item) == item]
         stored = self.value(None, text) if text else None
-        value, lost = at_boot(subject.name, item, stored, others, functools.partial(self.alike, item))
+        alike = functools.partial(self.alike, item)
+        value, lost = at_boot(subject.name, item, stored, others, alike, self.default(item))
         return self.default(item) if value is None else value, lost
 
     def boots(self, subject, stored):

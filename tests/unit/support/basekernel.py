@@ -59,7 +59,7 @@ THP=madvise
 """
 NETWEAVER = """\
 [main]
-include=throughput-performance
+include=-throughput-performance
 [sysctl]
 kernel.sem = 32000 1024000000 500 32000
 kernel.shmall = 18446744073692774399

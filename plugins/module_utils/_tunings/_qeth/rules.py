@@ -6,7 +6,7 @@ import os
 import re
 
 from ..._host.drop_ins import effective_files, numbered
-from ..._machine.other_settings import Setting, boot_scripts, conflict, lines_with, tuned, udev_tokens, units
+from ..._machine.other_settings import Setting, boot_scripts, conflict, lines_with, of_tuned, udev_tokens, units
 
 # the file of chzdev for a device
 RULES = "/etc/udev/rules.d/41-qeth-%s.rules"
@@ -95,7 +95,7 @@ def conflicts(host, device, interface, files):
         if match and word.startswith("rd.znet=qeth,") and device in word:
             setting = Setting("/proc/cmdline", 1, word, match.group(2))
             found.append(conflict("kernel command line", setting, "possible"))
-    late = [("tuned", setting) for _runs, setting in tuned(host, _SETS)]
+    late = [("tuned", setting) for _runs, setting in of_tuned(host, _SETS)]
     late += [("unit", setting) for _runs, setting in units(host, _SETS)]
     late += [("boot script", setting) for setting in boot_scripts(host, _SETS)]
     for what, setting in late:

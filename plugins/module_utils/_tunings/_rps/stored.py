@@ -12,6 +12,7 @@ from ..._machine import hardware, other_settings
 from ..._machine.boot_sources import systemd_version
 from ..._machine.other_settings import conflict
 from ..._machine.services import LEAVES_VERTICAL_ALONE, hotplug_conflicts
+from ..._machine.sysctl_files import path_of, sysctls
 from .interfaces import NET, queue_path
 
 DEFAULT_MASK = "net.core.rps_default_mask"
@@ -80,7 +81,7 @@ class Others:
         host = Once(host)
         parameter = other_settings.command_line(host, "sysctl." + DEFAULT_MASK)
         self._defaults = [parameter] if parameter else []
-        self._defaults += other_settings.sysctls(host, DEFAULT_MASK)
+        self._defaults += [setting for _path, setting in sysctls(host, path_of(DEFAULT_MASK)) if setting.value]
         version = systemd_version(host)
         known = version is None or version >= _LINK_MASKS
         self._links = list(other_settings.ini_files(host, "systemd/network", ".link")) if known else []
@@ -89,7 +90,7 @@ class Others:
         # (what, Setting, wins)
         self._late = [
             ("tuned", setting, "yes" if enabled else "possible")
-            for enabled, setting in other_settings.tuned(host, _SETS_MASK)
+            for enabled, setting in other_settings.of_tuned(host, _SETS_MASK)
         ]
         # the interface that a unit or a script means is mostly unknown
         self._late += [("unit", setting, "possible") for _runs, setting in other_settings.units(host, _SETS_MASK)]

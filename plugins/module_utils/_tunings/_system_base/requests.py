@@ -17,7 +17,7 @@ from ..._machine import note_checks
 from ..._machine.other_settings import Setting, SystemKnob, conflict, of_system, udev_match, udev_rules
 from ..._sap import limits
 from ..._sap.instances import instances
-from .others import SAPCONF, in_charge
+from .others import in_charge
 from .topics import HEADER, NO_SOURCE, Topic
 
 _DEFAULT = "its default"
@@ -237,7 +237,7 @@ class Scheduler(Request):
         return [Knob(path, RUNNING, path.split("/")[3], self.name, note_checks.in_force(text)) for path, text in disks]
 
     def tool(self, part):
-        return in_charge(self.once, self.name, self._SETS)
+        return in_charge([one for one in self.conflicts() if one["what"] != "udev rule"])
 
     def conflicts(self):
         disks = [path.split("/")[3] for path in self._disks()]
@@ -252,8 +252,7 @@ class Scheduler(Request):
                 plain = {one.key for one in tokens} <= {"SUBSYSTEM", "ACTION", "KERNEL", "TEST", "ATTR"}
                 wins = ("yes" if plain else "possible") if later else "no"
                 found.append(conflict("udev rule", Setting(file, line, "", writes[-1].value), wins))
-        for other in of_system(self.once, SystemKnob(None, None, self._SETS, "")):
-            found.append(dict(other, what="sapconf" if other["file"] == SAPCONF else other["what"]))
+        found += of_system(self.once, SystemKnob(None, None, self._SETS, ""))
         return [dict(other, item=self.name) for other in found]
 
     def right(self, item, value):

@@ -27,7 +27,10 @@ _KEPT = ("nosuid", "nodev", "noexec")
 
 
 class Fstab:
-    """The line of a mount point in /etc/fstab, with block() and put() of a DropIn; the other bytes stay."""
+    """The line of a mount point in /etc/fstab, with block() and put() of a DropIn; the other bytes stay.
+
+    Of several lines the first one counts: mount -o remount takes it, as systemd-remount-fs calls it at boot.
+    """
 
     path = FSTAB
 
@@ -35,17 +38,23 @@ class Fstab:
         self._host = host
 
     def block(self, point):
-        """The line without its end; None if there is none. Of several lines the last one is meant."""
+        """The line without its end; None if there is none."""
         lines = self._lines()
         at = self._find(lines, point)
-        return None if at is None else lines[at]
+        return lines[at[0]] if at else None
+
+    def remarks(self, point):
+        """[sentence that several lines have the mount point]"""
+        at = [str(number + 1) for number in self._find(self._lines(), point)]
+        said = "%s has %s in lines %s: mount takes the first one, so remove the others"
+        return [said % (self.path, point, ", ".join(at))] if at[1:] else []
 
     def put(self, point, text):
         """Make text the line of the mount point; None removes it. Raises HostError."""
         lines = self._lines()
         at = self._find(lines, point)
-        if at is not None:
-            lines[at : at + 1] = [] if text is None else [text]
+        if at:
+            lines[at[0] : at[0] + 1] = [] if text is None else [text]
         elif text is not None:
             # before the end of the last line
             lines.insert(len(lines) - (lines[-1] == ""), text)
@@ -57,8 +66,9 @@ class Fstab:
 
     @staticmethod
     def _find(lines, point):
-        found = [number for number, line in enumerate(lines) if fields(line)[1:2] == [point]]
-        return found[-1] if found else None
+        # libmount ignores slashes that mean nothing
+        points = [(number, fields(line)[1:2]) for number, line in enumerate(lines)]
+        return [number for number, words in points if words and os.path.normpath("/" + words[0].lstrip("/")) == point]
 
 
 def fields(line):
@@ -80,7 +90,8 @@ class SharedMemory:
         memory = host.read("/proc/meminfo") or ""
         found = dict(re.findall(r"^(\w+):\s+([0-9]+) kB", memory, re.MULTILINE))
         self.memory = int(found.get("MemTotal", 0))
-        self.asked = (self.memory + int(found.get("SwapTotal", 0))) * 75 // 100
+        self.total = self.memory + int(found.get("SwapTotal", 0))
+        self.asked = self.total * 75 // 100
         # whole MiB, so that pages of any size fit
         self.wanted = -(-self.asked // 1024) * 1024
 
@@ -128,6 +139,13 @@ class SharedMemory:
         sizes = [option for option in (options[0].split(",") if options else []) if option.startswith("size=")]
         found = self.parse(sizes[-1][len("size=") :]) if sizes else None
         return self.memory // 2 if found is None else found
+
+    def of_tool(self, tool, setting, stored):
+        """The KiB that a tool gives it by a Setting of a percentage or MB. sapconf only enlarges what is stored."""
+        number = int(setting.value) if setting.value.isdigit() else 0
+        if tool == "sapconf":
+            return max(stored, self.total * number // 100)
+        return (number if "MB=" in setting.text else self.total // 1024 * number // 100) * 1024 or stored
 
     def met(self, size):
         return size is not None and size + TOLERANCE_KB >= self.wanted

@@ -9,10 +9,11 @@ from ..._engine import captured
 from ..._engine.tuning import RUNNING, STORED, Knob
 from ..._host.kernel import distribution
 from ..._machine.other_settings import conflict
+from ..._machine.saptune import HUGE_FILE
 from .._system import sysctl_path
 from . import others
 from .shared_memory import FSTAB, POINT, SOURCE, TOLERANCE_KB, Fstab, SharedMemory, fields, in_gib
-from .values import DIRTY, ROWS
+from .values import DIRTY, RATIO, ROWS
 
 HEADER = "# What SAP asks of the system, kept by zpower.sap_tuning.system_base: change it there, not here.\n"
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf"
@@ -124,14 +125,14 @@ class Sysctls(Topic):
         text = " ".join((self.host.value(sysctl_path(item)) or "").split())
         ratio = others.ratio_of(item)
         if ratio and text == "0":
-            return others.RATIO + (self.host.value(sysctl_path(ratio)) or "0")
+            return RATIO + (self.host.value(sysctl_path(ratio)) or "0")
         return text
 
     def conflicts(self):
         return [dict(other, item=item) for item in self.asked for other in others.of_sysctl(self.once, item, SYSCTL)]
 
     def tool(self, part):
-        return others.tool_of_sysctl(self.once, part)
+        return others.in_charge([other for other in self.conflicts() if other["item"] == part])
 
     @staticmethod
     def legible(key, text):
@@ -139,7 +140,7 @@ class Sysctls(Topic):
             if key == "%s %s" % (SYSCTL, name):
                 return text is None or bool(re.match(re.escape(name) + " = " + _NUMBERS, text))
             if key == sysctl_path(name):
-                ratio = "(?:%s)?" % others.RATIO if others.ratio_of(name) else ""
+                ratio = "(?:%s)?" % RATIO if others.ratio_of(name) else ""
                 return text is not None and bool(re.match(ratio + _NUMBERS, text))
         return False
 
@@ -155,9 +156,9 @@ class Sysctls(Topic):
         return self.values[item].met(" ".join(str(value).split()))
 
     def set(self, knob):
-        ratio = knob.place == RUNNING and knob.wanted.startswith(others.RATIO)
+        ratio = knob.place == RUNNING and knob.wanted.startswith(RATIO)
         if ratio:
-            self.tuning.write(sysctl_path(others.ratio_of(knob.item)), knob.wanted[len(others.RATIO) :])
+            self.tuning.write(sysctl_path(others.ratio_of(knob.item)), knob.wanted[len(RATIO) :])
         return ratio
 
 
@@ -184,11 +185,11 @@ class DevShm(Topic):
         return None, ""
 
     def knobs(self):
-        size, self.remarks = self.memory.size(), ()
+        size, self.remarks = self.memory.size(), self.files[POINT][0].remarks(POINT)
         if self.tuning.restoring and POINT in self.tuning.remembered and self.memory.used():
             # a program may have reserved more than the first size, and get a SIGBUS
             said = "%s is in use, so it keeps its size until the next boot; only %s is taken back"
-            size, self.remarks = None, [said % (POINT, FSTAB)]
+            size, self.remarks = None, self.remarks + [said % (POINT, FSTAB)]
         return [] if size is None else [Knob(POINT, RUNNING, POINT, POINT, str(size))]
 
     def conflicts(self):
@@ -220,7 +221,8 @@ class DevShm(Topic):
         return size is None or self.memory.met(size)
 
     def boot_value(self, item, text, conflicts):
-        return _SET_BY + conflicts[0]["what"] if conflicts else "%dk" % self.memory.stored(text), []
+        tool, size = self.tool(POINT), self.memory.stored(text)
+        return "%dk" % (self.memory.of_tool(*tool, size) if tool else size), []
 
     def set(self, knob):
         if knob.place == RUNNING:
@@ -235,12 +237,12 @@ class HugePages(Topic):
     remarks = ("transparent hugepages are only observed: no public source asks for a value on an application server",)
 
     def refusal(self):
-        there = self.host.exists(others.HUGE_FILE)
+        there = self.host.exists(HUGE_FILE)
         return (None, "") if there else ("unsupported", "this kernel has no transparent hugepages")
 
     def knobs(self):
-        match = re.search(r"\[(\w+)\]", self.host.value(others.HUGE_FILE) or "")
-        return [Knob(others.HUGE_FILE, RUNNING, others.HUGE, others.HUGE, match.group(1) if match else None)]
+        match = re.search(r"\[(\w+)\]", self.host.value(HUGE_FILE) or "")
+        return [Knob(HUGE_FILE, RUNNING, others.HUGE, others.HUGE, match.group(1) if match else None)]
 
     def conflicts(self):
         return [dict(other, item=others.HUGE) for other in others.of_hugepages(self.once)]

@@ -12,6 +12,8 @@ from collections import namedtuple
 
 from ..._host.kernel import RELEASES, distribution
 
+# before the number of a dirty limit while the ratio is in force
+RATIO = "ratio "
 _NUMBERS = re.compile(r"^[0-9]+( [0-9]+)*\Z")
 
 
@@ -55,8 +57,8 @@ def _at_least(name, value, default=None, least=None):
     return Asked(name, value, least or value, default)
 
 
-def _exactly(name, value):
-    return Asked(name, value, None, None)
+def _exactly(name, value, default=None):
+    return Asked(name, value, None, default)
 
 
 # include/uapi/linux/shm.h: ULONG_MAX - (1 << 24)
@@ -67,7 +69,11 @@ _SHARED = (
     # in pages: so many of 4 KiB hold any shmmax
     _at_least("kernel.shmall", "1152921504606846720", _SHM_DEFAULT, str(1 << 52)),
 )
-_DIRTY = (_exactly("vm.dirty_bytes", "629145600"), _exactly("vm.dirty_background_bytes", "314572800"))
+# mm/page-writeback.c
+_DIRTY = (
+    _exactly("vm.dirty_bytes", "629145600", RATIO + "20"),
+    _exactly("vm.dirty_background_bytes", "314572800", RATIO + "10"),
+)
 _KEEPALIVE = (
     _exactly("net.ipv4.tcp_keepalive_time", "300"),
     _exactly("net.ipv4.tcp_keepalive_intvl", "75"),

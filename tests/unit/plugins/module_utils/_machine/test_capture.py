@@ -13,8 +13,8 @@ import pytest
 import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.facts import facts
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import sysctls
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import opened
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.sysctl_files import path_of, sysctls
 
 PROGRAM = os.path.join(os.path.dirname(captured.FOLDER), "..", "..", "capture")
 TUNED = "/etc/systemd/system/multi-user.target.wants/tuned.service"
@@ -70,7 +70,7 @@ def test_what_was_taken_gives_the_same_facts(machine, tmp_path):
         ("/usr/sap/C11/SYS/profile/C11_ASCS01_ascs", "ENSA2", None),
         ("/sapmnt/C11/profile/C11_D00_app1", None, "SAPC11_00.service"),
     ]
-    assert [setting.value for setting in sysctls(again, "s390.topology")] == ["1"]
+    assert [setting.value for _path, setting in sysctls(again, path_of("s390.topology"))] == ["1"]
     assert running_kernel.kernel_option(again, "CONFIG_SCHED_TOPOLOGY_VERTICAL") == "y"
     assert capture("--root", str(tmp_path / "again")) == taken
     # only what is looked at is taken

@@ -209,6 +209,9 @@ def test_details(host):
     assert first["saptune"]["detail"] == "it applies no SAP notes"
     assert first["tuned"]["detail"] == "it has no active profile"
     grow(host, {"/etc/tuned/active_profile": "sap-netweaver\n"})
+    words = next(one["detail"] for one in services.services(host) if one["service"] == "tuned")
+    assert "sets nothing" in words and "no profile sap-netweaver" in words
+    grow(host, {"/usr/lib/tuned/sap-netweaver/tuned.conf": "[main]\n"})
     grow(host, {"/etc/sysconfig/saptune": '# notes\nNOTE_APPLY_ORDER="941735 1771258"\nTUNE_FOR_NOTES=" "\n'})
     second = {one["service"]: one for one in services.services(host)}
     assert second["saptune"]["detail"] == "it applies the SAP notes 941735 1771258"

@@ -172,8 +172,8 @@ def test_tmpfiles_default_mask_tuned_and_scripts_are_found(host):
     host.fill("/etc/tmpfiles.d/rps.conf", "w /sys/class/net/hsi*/queues/rx-0/rps_cpus - - - - 1")
     host.fill("/etc/sysctl.d/50-rps.conf", "net.core.rps_default_mask = 3")
     host.fill("/etc/tuned/active_profile", "site")
-    host.fill("/etc/tuned/site/tuned.conf", "[main]\ninclude=base\n[script]\nscript=script.sh")
-    host.fill("/usr/lib/tuned/base/tuned.conf", "[main]")
+    host.fill("/etc/tuned/site/tuned.conf", "[main]\ninclude=base")
+    host.fill("/usr/lib/tuned/base/tuned.conf", "[script]\nscript=script.sh")
     host.fill("/usr/lib/tuned/base/script.sh", "#!/bin/sh\necho 1 > /sys/class/net/hsi0/queues/rx-0/rps_cpus")
     host.fill("/etc/rc.d/rc.local", "echo 1 > /sys/class/net/hsi0/queues/rx-0/rps_cpus")
     found = {one["what"]: (one["file"], one["line"], one["wins"]) for one in record_of(host)["conflicts"]}
@@ -188,7 +188,7 @@ def test_tmpfiles_default_mask_tuned_and_scripts_are_found(host):
     record = record_of(host)
     assert record["verdict"] == "drifted" and "/usr/lib/tuned/base/script.sh line 2" in record["reason"]
     # a profile that includes itself has an end
-    host.fill("/usr/lib/tuned/base/tuned.conf", "[main]\ninclude=base,site")
+    host.fill("/usr/lib/tuned/base/tuned.conf", "[main]\ninclude=base,site\n[script]\nscript=script.sh")
     assert record_of(host)["verdict"] == "drifted"
 
 
@@ -209,7 +209,7 @@ ENTRIES = "net.core.rps_sock_flow_entries"
 def test_others_set_the_flow_entries(host, path, text, wins, value):
     host.fill("/proc/sys/net/core/rps_sock_flow_entries", "0")
     host.fill("/etc/tuned/active_profile", "site")
-    host.fill("/etc/tuned/site/tuned.conf", "[main]")
+    host.fill("/etc/tuned/site/tuned.conf", "[script]\nscript=go.sh")
     if not path.startswith("/etc/sysctl"):
         # tuned would read these files again
         host.fill("/etc/systemd/system/multi-user.target.wants/tuned.service", "")

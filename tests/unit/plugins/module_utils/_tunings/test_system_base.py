@@ -242,7 +242,7 @@ def test_tuned_keeps_its_values(tmp_path):
     host.fill(path_of(MAPS), "2000000")
     found = present(host)[MAPS]
     assert found["verdict"] == "drifted" and "vm.max_map_count is 2000000, SAP asks for" in found["reason"]
-    assert "tuned.conf line 2: 2000000" in found["remarks"][0]
+    assert "tuned.conf line 2: >2000000" in found["remarks"][0]
 
 
 @pytest.mark.parametrize("file", ["/etc/sysconfig/saptune", "/var/lib/saptune/config/saptune"])
@@ -250,7 +250,7 @@ def test_saptune_keeps_its_values(host, file):
     host.enable("saptune")
     host.fill(file, 'NOTE_APPLY_ORDER="941735 900929"')
     host.fill("/var/lib/saptune/working/notes/900929", "[sysctl]\nvm.max_map_count = 2147483647")
-    host.fill("/var/lib/saptune/working/notes/941735", "[mem]\nVSZ_TMPFS_PERCENT=75")
+    host.fill("/var/lib/saptune/working/notes/941735", "[mem]\nShmFileSystemSizeMB=0\nVSZ_TMPFS_PERCENT=75")
     found = present(host)
     assert "left to saptune" in found[MAPS]["remarks"][0] and found[MAPS]["before"]["next_boot"] == {MAPS: "2147483647"}
     assert "left to saptune" in found["/dev/shm"]["remarks"][0]
