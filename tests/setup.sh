@@ -55,6 +55,9 @@ if at gate all; then
     need sadf sysstat
     need qperf qperf
     need sockperf sockperf
+    need perf linux-perf
+    need sysbench sysbench
+    need pgbench postgresql
 fi
 if at gate all release; then
     need shellcheck shellcheck

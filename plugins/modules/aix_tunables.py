@@ -10,8 +10,9 @@ module: aix_tunables
 short_description: Set kernel tunables of AIX, running and for the next boot
 version_added: 1.0.0
 description:
-  - Sets tunables of C(no), C(vmo), C(schedo) and C(ioo), the running value and that of the next boot in two steps, and
-    reads each back. It can take them back, to the line of C(/etc/tunables/nextboot) that was there, or to none.
+  - Sets tunables of C(no), C(vmo), C(schedo), C(ioo), C(raso) and C(nfso), the running value and that of the next
+    boot in two steps, and reads each back. It can take them back, to the line of C(/etc/tunables/nextboot) that was
+    there, or to none.
   - It has no values of its own. Types, ranges and defaults are those of the host (C(-x)).
   - A tunable that takes effect at boot only (type R) is stored and V(pending_restart). One that needs C(bosboot) is
     V(observed); C(bosboot) is never run.
@@ -68,7 +69,7 @@ tuning:
       remarks: []
       restart: none
       conflicts: []
-      sources: ['AIX commands reference: no, vmo, schedo, ioo']
+      sources: ['AIX commands reference: no, vmo, schedo, ioo, raso, nfso']
       undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of aix_tunables'
 """
 

@@ -122,10 +122,12 @@ options:
     type: dict
     suboptions:
       ciphers:
-        description: The ciphers; KiB per second of wall-clock time decide.
+        description: The ciphers and hashes, for which KiB per second of wall-clock time decide, and asymmetric
+          algorithms, for which signatures or keys per second do, whatever O(openssl.bytes).
         type: list
         elements: str
-        choices: [aes-128-gcm, aes-256-gcm, aes-128-xts, aes-256-xts, aes-128-cbc, aes-256-cbc]
+        choices: [aes-128-gcm, aes-256-gcm, aes-128-xts, aes-256-xts, aes-128-cbc, aes-256-cbc, sha256, sha512,
+          sha3-256, sha3-512, rsa2048, rsa4096, ecdsap256, ecdsap384, ecdhp256, ecdhp384]
         default: [aes-128-gcm, aes-256-gcm, aes-128-xts, aes-256-xts, aes-128-cbc, aes-256-cbc]
       bytes:
         description: Sizes of the messages, at most 16777216. Each size is one workload per cipher.

@@ -150,6 +150,10 @@ ansible_facts:
           description: Whether the kernel leaves vertical-low CPUs idle while others steal their time.
           type: dict
           sample: {enabled: true, steal_threshold: 30, delay_factor: 4}
+        cpacf:
+          description: Whether the CPUs of IBM Z encrypt (CPACF), and how often they did since C(cpacfstats) counts.
+          type: dict
+          sample: {available: true, used: true, counters: {aes: 192384, sha: 7411}}
         kernel:
           description: The kernel release.
           type: str

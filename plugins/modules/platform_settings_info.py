@@ -40,10 +40,12 @@ options:
     choices: [1, 2]
   database_host:
     description:
-      - Name or address of the database host that should be reached through HiperSockets; if unset,
-        this is not checked.
-      - Nothing is sent to it. The name is looked up, and the kernel tells the route.
-    type: str
+      - Names or addresses of the hosts that should be reached through HiperSockets, such as those of the database, of
+        the enqueue server and of other application servers; if unset, this is not checked. Of several, each has a
+        record, C(HiperSockets to NAME).
+      - Nothing is sent to them. The names are looked up, and the kernel tells the route.
+    type: list
+    elements: str
   smc_peers:
     description:
       - Names or addresses of the hosts to which connections should use SMC; if empty, SMC sockets are only listed.
@@ -84,7 +86,7 @@ EXAMPLES = r"""
 - name: SMT is on, and the database is reached through HiperSockets
   zpower.sap_tuning.platform_settings_info:
     threads_per_core: 2
-    database_host: sapdb1-hs
+    database_host: [sapdb1-hs, sapascs-hs]
 
 - name: Connections to the database and to the central services use SMC
   zpower.sap_tuning.platform_settings_info:

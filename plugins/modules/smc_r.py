@@ -62,8 +62,8 @@ options:
   when_busy:
     description:
       - If the device is busy, V(fail) changes nothing, V(defer) only the database until it is configured again.
-      - Busy is error 0514-062 of C(chdev). After V(defer) (C(chdev -P)) the verdict is V(pending_restart) until
-        C(rmdev) and C(mkdev), or a reboot, configure the device again.
+      - Busy is error 0514-062 or 0514-029 of C(chdev). After V(defer) (C(chdev -P)) the verdict is V(pending_restart)
+        until C(rmdev) and C(mkdev), or a reboot, configure the device again.
     type: str
     choices: [fail, defer]
     default: fail

@@ -16,12 +16,14 @@ Device = namedtuple("Device", "name state text")
 # The certain parts of a line of lsattr -El. settable: whether chdev may change it, None if the line does not say.
 Attribute = namedtuple("Attribute", "name settable")
 
-_BUSY = "0514-062"
+# in use; a child device is in the wrong state, such as the interface of an adapter that is Available
+_BUSY = ("0514-062", "0514-029")
 _NO_SUCH_ATTRIBUTE = "0514-528"
 # for an attribute that the device does not have
 _UNKNOWN_RC = 255
 _SETTABLE = {"True": True, "True+": True, "False": False}
 _RANGE = re.compile(r"^(-?[0-9]+)\.\.\.(-?[0-9]+)(?:\s*\(\+([0-9]+)\))?$")
+_NUMBER = re.compile(r"(?:(0[xX])[0-9a-fA-F]{1,32}|0|[1-9][0-9]{0,30})\Z")
 _LOOK_S = 60
 # stopping chdev can damage the database, so it gets as much time as a device's methods may need
 _CHANGE_S = 900
@@ -82,6 +84,18 @@ def allows(legal, value):
         if int(low) <= int(value) <= int(high) and (int(value) - int(low)) % max(int(step or 1), 1) == 0:
             return True
     return False
+
+
+def spelled(value, texts):
+    """The one of these texts that is the same number as a value, or the value: 0x10 for 16, as YAML reads it."""
+    number = _number(value)
+    same = [text for text in texts if number is not None and _number(text) == number]
+    return same[0] if same and value not in same else value
+
+
+def _number(text):
+    match = _NUMBER.match(text or "")
+    return int(text, 16 if match.group(1) else 10) if match else None
 
 
 def second_pair(value):
@@ -154,4 +168,4 @@ class Devices:
         result = self.host.run(argv, timeout=_CHANGE_S)
         if result.rc != 0:
             said = "chdev did not change %s: %s" % (device, error_text(result))
-            raise DeviceBusyError(said) if _BUSY in said else HostError(said)
+            raise DeviceBusyError(said) if any(number in said for number in _BUSY) else HostError(said)

@@ -59,7 +59,7 @@ def others(host, device, attributes):
 
 
 def parse_tunables(command, text):
-    """[(tunable, value)] that the calls of no, vmo, schedo or ioo in a line of a script set."""
+    """[(tunable, value)] that the calls of a command such as no or vmo in a line of a script set."""
     calls = re.findall(r"(?<![\w.%%-])%s\s+(-[^;|&<>]*)" % command, text)
     return [pair for call in calls for pair in re.findall(r"-o\s*[\"']?([\w%]+)=([^\s\"'`)]+)", call)]
 

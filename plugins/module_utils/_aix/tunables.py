@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kernel tunables of AIX: no, vmo, schedo and ioo, with the parsers of their output and of their files.
+"""The kernel tunables of AIX: six commands of one form, with the parsers of their output and of their files.
 
 The kernel has the running values. /etc/tunables/nextboot has those of the next boot: a tunable without a line there
 gets its default. From 7.3 on, nextliveupdate has those that the next Live Update brings.
@@ -14,7 +14,7 @@ from .._host.host import HostError, refused
 from .._host.temporary import TemporaryFolder
 from .devices import error_text
 
-COMMANDS = ("ioo", "no", "schedo", "vmo")
+COMMANDS = ("ioo", "nfso", "no", "raso", "schedo", "vmo")
 NEXT_BOOT, LIVE_UPDATE = "/etc/tunables/nextboot", "/etc/tunables/nextliveupdate"
 DEFAULT = "DEFAULT"
 # what an interface can have of its own (ISNO)

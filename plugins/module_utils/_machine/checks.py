@@ -26,7 +26,7 @@ BUFFERS = {"HiperSockets": 128, "OSA": 64}
 # the argument spec of the module platform_settings_info
 OPTIONS = dict(
     threads_per_core=dict(type="int", choices=[1, 2]),
-    database_host=dict(type="str"),
+    database_host=dict(type="list", elements="str"),
     smc_peers=dict(type="list", elements="str", default=[]),
     tunings=dict(type="list", elements="str"),
     root=dict(type="path"),
@@ -45,8 +45,8 @@ def _record(subject, wanted, running, verdict, reason, sources, restart="none", 
 
 
 def records(host, system, threads_per_core, database_host, smc_peers=(), tunings=None):
-    """The records of one host: SMT, z/VM on its guests, the cluster of a node, HiperSockets to a named database host,
-    SMC if requested or in use, and one per tuning that is applied but not chosen.
+    """The records of one host: SMT, z/VM on its guests, the cluster of a node, HiperSockets to each named host, SMC if
+    requested or in use, and one per tuning that is applied but not chosen.
 
     system: from platform.system(). threads_per_core, database_host: the requested ones, or None. smc_peers: the hosts
     to which connections should use SMC. tunings: the names of the chosen tunings, None if unknown.
@@ -56,7 +56,7 @@ def records(host, system, threads_per_core, database_host, smc_peers=(), tunings
     found = [smt(host, system, threads_per_core)]
     below = zvm(host, system)
     found += ([below] if below else []) + capacity(host, system) + cluster(host, system)
-    found += [hipersockets(host, system, database_host)] if database_host else []
+    found += [hipersockets(host, system, *one) for one in _ends(database_host)]
     with_smc = system == "Linux" and kernel.has_smc(host)
     if smc_peers or with_smc:
         # many hosts have no SMC, and compiling this takes time
@@ -84,13 +84,11 @@ def of_capture(host, threads_per_core, database_host, smc_peers):
         record.update(verdict="unknown", reason="%s (%s)" % (why, record["reason"]))
     found.append(record)
     found += capacity(host, "Linux") + cluster(host, "Linux")
-    for subject, option, asked in (
-        ("HiperSockets", "database_host", database_host),
-        ("SMC", "smc_peers", list(smc_peers)),
-    ):
-        if asked:
-            reason = "only the running machine tells the route and the use of connections"
-            found.append(_record(subject, {option: asked}, None, "unknown", reason, ()))
+    asked = [(subject, "database_host", name) for name, subject in _ends(database_host)]
+    asked += [("SMC", "smc_peers", list(smc_peers))] if smc_peers else []
+    for subject, option, value in asked:
+        reason = "only the running machine tells the route and the use of connections"
+        found.append(_record(subject, {option: value}, None, "unknown", reason, ()))
     return found + of_notes(host, "Linux")
 
 
@@ -239,21 +237,27 @@ def cluster(host, system):
 # HiperSockets
 
 
-def hipersockets(host, system, database_host):
-    """The record of the interface that leads to the database host."""
+def _ends(hosts):
+    """[(host, subject of its record)] for the hosts to be reached through HiperSockets."""
+    names = sorted(set(filter(None, hosts or ())))
+    return [(name, "HiperSockets to %s" % name if len(names) > 1 else "HiperSockets") for name in names]
+
+
+def hipersockets(host, system, database_host, subject="HiperSockets"):
+    """The record of the interface that leads to a host."""
     sources = (STUDY % "5.1", "Linux on IBM Z, qeth device driver (HiperSockets and OSA)")
     asked = {"database_host": database_host, "card_type": "HiperSockets"}
     if system != "Linux" or hardware.virtualization(host) == "none":
         reason = "HiperSockets connect the LPARs and guests of one IBM Z machine"
-        return _record("HiperSockets", asked, None, "not_applicable", reason, sources)
+        return _record(subject, asked, None, "not_applicable", reason, sources)
     try:
         interface = interface_to(database_host)
     except OSError as error:
         reason = "database_host: cannot reach %s: %s" % (database_host, error.strerror or error)
-        return _record("HiperSockets", asked, None, "failed", reason, sources)
+        return _record(subject, asked, None, "failed", reason, sources)
     if interface == "lo":
         reason = "%s is this host itself" % database_host
-        return _record("HiperSockets", asked, None, "not_applicable", reason, sources)
+        return _record(subject, asked, None, "not_applicable", reason, sources)
     found = hardware.interfaces(host)
     ends = hardware.lowest_interfaces(found, interface)
     running = {"route": interface}
@@ -264,9 +268,9 @@ def hipersockets(host, system, database_host):
         words = ", ".join("%s (%s)" % (name, running[name]) for name in others)
         reason = "packets to %s leave through %s, which is not a HiperSockets interface; " % (database_host, words)
         reason += GAIN
-        return _record("HiperSockets", asked, running, "drifted", reason, sources, "device", remarks)
+        return _record(subject, asked, running, "drifted", reason, sources, "device", remarks)
     reason = "packets to %s leave through HiperSockets; %s" % (database_host, GAIN)
-    return _record("HiperSockets", asked, running, "compliant", reason, sources, remarks=remarks)
+    return _record(subject, asked, running, "compliant", reason, sources, remarks=remarks)
 
 
 def interface_to(name):

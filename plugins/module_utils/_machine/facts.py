@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The facts that platform_info returns, put together from hardware.py and others. Unknown values are None."""
 
+import contextlib
 import re
 
 from .._host import cpu_lists, kernel
@@ -14,7 +15,7 @@ _POLARIZATIONS = ("vertical_high", "vertical_medium", "vertical_low", "horizonta
 # z196 to zBC12: SMT came with the z13
 _WITHOUT_SMT = ("2817", "2818", "2827", "2828")
 _PARAMETERS = ("nosmt", "possible_cpus", "smt", "topology")
-# seconds: facts do not wait for an instance that hangs
+# seconds: facts do not wait for an instance or a daemon that hangs
 _SAPCONTROL_TIMEOUT = 10
 
 
@@ -23,7 +24,7 @@ def facts(host, system):
     found = dict.fromkeys(
         ("architecture", "machine_type", "machine_model", "generation", "hypervisors", "lpar", "threads_per_core")
         + ("threads_per_core_possible", "smt_control", "dispatching", "kernel", "kernel_parameters", "distribution")
-        + ("aix_level", "interfaces", "transparent_hugepages", "smc", "capacity", "cluster")
+        + ("aix_level", "interfaces", "transparent_hugepages", "smc", "capacity", "cluster", "cpacf")
     )
     found.update(system=system, virtualization="none", conflicts=[], sap_instances=sap_instances(host))
     found.update(cpus=_cpu_counts(None, None, None), polarization=_polarization(None, None))
@@ -74,6 +75,7 @@ def _linux(host):
         "conflicts": services(host),
         "smc": smc(host),
         "cluster": cluster(host),
+        "cpacf": cpacf(host),
     }
 
 
@@ -217,6 +219,28 @@ def cluster(host):
     from .cluster import fact  # noqa: PLC0415
 
     return fact(host)
+
+
+def cpacf(host):
+    """Whether the CPUs encrypt (CPACF), and what cpacfstats of s390-tools has counted; None if this is not IBM Z."""
+    features = re.search(r"(?m)^features\s*: *(.*)$", host.read("/proc/cpuinfo") or "")
+    if not hardware.is_z(host):
+        return None
+    counters = {}
+    if not host.capture:
+        with contextlib.suppress(HostError):  # not installed
+            counters = parse_cpacfstats(host.run(["cpacfstats"], timeout=_SAPCONTROL_TIMEOUT).out)
+    return {
+        # the message-security assist
+        "available": "msa" in features.group(1).split() if features else None,
+        "used": any(counters.values()) if counters else None,
+        "counters": counters or None,
+    }
+
+
+def parse_cpacfstats(text):
+    """{counter: operations} of the counters that are enabled, such as aes and sha."""
+    return {name: int(count) for name, count in re.findall(r"(?m)^ (\w+) counter: (\d+)$", text)}
 
 
 def _aix_level(host):

@@ -10,7 +10,7 @@ _SMC_R = "SMC-R on AIX for SAP, Experience report (IBM, v1.0, 2019-01-14)"
 SOURCES = {
     "aix_device_attributes": ("AIX commands reference: lsattr, chdev",),
     "aix_tunables": (
-        "AIX commands reference: no, vmo, schedo, ioo",
+        "AIX commands reference: no, vmo, schedo, ioo, raso, nfso",
         "AIX documentation: tunables file format; interface-specific network options",
     ),
     "cpu_polarization": (_STUDY % "5.6", _CRM % "4.2.1", "Linux kernel, arch/s390/kernel/topology.c"),

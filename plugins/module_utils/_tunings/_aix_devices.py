@@ -15,6 +15,7 @@ from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.host import HostError
 
 _NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
+_IN_QUOTES = "; write hexadecimal numbers in quotes, because YAML reads 0x10 as 16"
 # the device of the whole system, which is configured at boot
 SYSTEM = "sys0"
 
@@ -103,6 +104,8 @@ class DeviceTuning(Tuning):
     def _refused(self, subject):
         """The reason if the device forbids a change, else "". Raises InputError for values that are not legal."""
         wanted = self._asked[subject.name]
+        for knob in subject.at(STORED):
+            wanted[knob.item] = devices.spelled(wanted[knob.item], [knob.now])
         changes = [knob.item for knob in subject.at(STORED) if knob.now != wanted[knob.item]]
         settable = {one.name: one.settable for one in self.devices.attributes(subject.name)} if changes else {}
         fixed = [item for item in changes if settable.get(item) is False]
@@ -110,9 +113,12 @@ class DeviceTuning(Tuning):
             return "lsattr says that users cannot set %s" % subject.title(*fixed)
         for item in changes:
             legal = self.devices.legal(subject.name, item)
+            wanted[item] = devices.spelled(wanted[item], legal)
             if legal and devices.allows(legal, wanted[item]) is False:
+                hexadecimal = any(one.startswith("0x") for one in legal) and not wanted[item].startswith("0x")
                 raise InputError(
-                    "%s: '%s' is not legal; lsattr -R has %s" % (subject.title(item), wanted[item], ", ".join(legal))
+                    "%s: '%s' is not legal; lsattr -R has %s%s"
+                    % (subject.title(item), wanted[item], ", ".join(legal), _IN_QUOTES if hexadecimal else "")
                 )
         return ""
 

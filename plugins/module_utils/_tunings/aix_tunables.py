@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernel tunables of AIX (no, vmo, schedo, ioo): running and next boot in two steps, and nothing that needs bosboot.
+"""Kernel tunables of AIX (no, vmo and others): running and next boot in two steps, and nothing that needs bosboot.
 
 Stored values are the lines of /etc/tunables/nextboot. Types and ranges are those of the host.
 """
@@ -16,7 +16,7 @@ from .._host.drop_ins import temporaries
 from .._host.host import HostError
 from ._about import SOURCES
 
-_KEY = re.compile(r"^(?:no|vmo|schedo|ioo)\.[A-Za-z0-9_%]+ (running|stored|live update)\Z")
+_KEY = re.compile(r"^(?:%s)\.[A-Za-z0-9_%%]+ (running|stored|live update)\Z" % "|".join(tunables.COMMANDS))
 _VALUE = re.compile(r"^[A-Za-z0-9_.,{}:+-]{1,128}\Z")
 _SIZE = re.compile(r"^(-?[0-9]{1,20})([KMGTPE])\Z")
 _FIELDS = {"value": None, "reason": "", "restricted": False, "risky": False, "running": True, "stored": True}
@@ -25,7 +25,10 @@ _LIVE_UPDATE_RELEASE = 7300
 # {command: tunables that can harm a system at work}
 _RISKY = {
     "ioo": re.compile(r"^(aio_.*|lvm_bufcnt|pd_npages|j2_inodeCacheSize)\Z"),
-    "no": re.compile(r"^(ipforwarding|(tcp|udp)_ephemeral_(low|high)|subnetsarelocal|clean_partial_conns)\Z"),
+    "no": re.compile(
+        r"^(ipforwarding|(tcp|udp)_ephemeral_(low|high)|subnetsarelocal|clean_partial_conns"
+        r"|bcastping|directed_broadcast|ipsrcroute\w+|nonlocsrcroute)\Z"
+    ),
     "schedo": re.compile(r"^(vpm_fold_policy|vpm_xvcpus|vpm_throughput_mode|timeslice|maxspin|fixed_pri_global)\Z"),
     "vmo": re.compile(
         r"^(minfree|maxfree|minperm%|maxpin%|v_pinshm|lgpg_regions|lgpg_size|npskill|npswarn|nokilluid"
@@ -69,8 +72,9 @@ def parse_entry(key, given):
     command = str(key).partition(".")[0]
     if str(key).lower() in _TRUTH:
         raise InputError("values: YAML reads the word no as false: write each tunable as one key, no.tcp_nodelayack")
+    names = ", ".join(tunables.COMMANDS)
     if command not in tunables.COMMANDS or not _KEY.match("%s stored" % key):
-        raise InputError("values: '%s' is no tunable: write no.NAME, vmo.NAME, schedo.NAME or ioo.NAME" % key)
+        raise InputError("values: '%s' is not a tunable: write one of %s, and its name: no.NAME" % (key, names))
     if not isinstance(given, dict) or set(given) - set(_FIELDS) or not str(given.get("reason") or "").strip():
         raise InputError("values: %s: give value and reason, and nothing but %s" % (key, ", ".join(sorted(_FIELDS))))
     entry = dict(_FIELDS, **given)
@@ -104,7 +108,7 @@ class AixTunables(Tuning):
     def select(self):
         self._left, names = {}, sorted(map(str, self.params["values"])) or ["tunables"]
         self._asked = {key: parse_entry(key, given) for key, given in self.params["values"].items()}
-        reason = "" if system.is_aix() else "the tunables of no, vmo, schedo and ioo exist on AIX only"
+        reason = "" if system.is_aix() else "the tunables of no, vmo, schedo, ioo, raso and nfso exist on AIX only"
         if not reason:
             if not self._asked:
                 raise InputError("values: nothing to set, give tunables as {no.NAME: {value: 1, reason: TEXT}}")
@@ -277,7 +281,7 @@ class AixTunables(Tuning):
             (name == "no.use_isno", "it decides whether values of interfaces count"),
             (closed and not entry["restricted"], "it is restricted: restricted: true in its entry sets it"),
             (
-                (lower or _RISKY[command].match(tunable)) and not entry["risky"],
+                (lower or (command in _RISKY and _RISKY[command].match(tunable))) and not entry["risky"],
                 "it can harm a system at work: risky: true in its entry sets it",
             ),
         )

@@ -126,7 +126,8 @@ class Interval(NamedTuple):
     def part(self, share: float, seconds: float) -> CpuSum:
         """The CPU time of a part of it that lasts so many seconds, without work."""
         steal, softirq = (None if part is None else share * part for part in (self.steal_s, self.softirq_s))
-        return CpuSum(share * self.busy_s, steal, seconds, seconds * self.ncpu, 0.0, 0.0, softirq)
+        least = 1e8 * self.busy_s / ((self.end - self.begin) * self.ncpu)
+        return CpuSum(share * self.busy_s, steal, seconds, seconds * self.ncpu, 0.0, 0.0, softirq, least_pct=least)
 
 
 def _interval(item: object, where: str) -> Interval:

@@ -14,6 +14,10 @@ ITR_MIN_UTILIZATION_PCT = 5.0
 """Below it, the net utilization is a small difference between two noisy figures, and ITR divides by it."""
 
 
+ITR_LOAD_PCT = 40.0
+"""The CRM study used its ITR only if the utilization was above this for the whole window."""
+
+
 class CpuSum(NamedTuple):
     """Sums over runs of one end. ``busy_s`` without steal; ``capacity_s`` is CPUs x seconds of the windows."""
 
@@ -29,6 +33,8 @@ class CpuSum(NamedTuple):
     """The part of ``busy_s`` in the tool's own processes."""
     share_only: bool = False
     """The number of CPUs is unknown: ``busy_s`` and ``capacity_s`` count the machine as one CPU."""
+    least_pct: float | None = None
+    """The lowest utilization of the windows; None if it is not known."""
 
 
 class Kpi(NamedTuple):
@@ -42,6 +48,8 @@ class Kpi(NamedTuple):
     itr_per_h: float | None
     itr_reason: str | None
     """Why there is no ITR; None if there is one."""
+    itr_weak: str | None
+    """Why the ITR is weak; None if it is not, or if there is none."""
     net: bool
 
 
@@ -77,7 +85,9 @@ def add(sums: Sequence[CpuSum]) -> CpuSum:
     softirq: float | None = 0.0
     process: float | None = 0.0
     shares, one_measure = 0, True
-    for one_busy, one_steal, one_elapsed, one_capacity, one_run, one_units, one_softirq, one_process, share in sums:
+    least: float | None = math.inf
+    for one in sums:
+        one_busy, one_steal, one_elapsed, one_capacity, one_run, one_units, one_softirq, one_process, share, low = one
         busy += one_busy
         elapsed += one_elapsed
         capacity += one_capacity
@@ -87,10 +97,11 @@ def add(sums: Sequence[CpuSum]) -> CpuSum:
         steal = None if steal is None or one_steal is None else steal + one_steal
         softirq = None if softirq is None or one_softirq is None else softirq + one_softirq
         process = None if process is None or one_process is None else process + one_process
+        least = None if least is None or low is None else min(least, low)
         shares += share
         one_measure = one_measure and one_capacity > 0
     known_capacity = capacity if one_measure and shares in (0, len(sums)) else 0.0
-    return CpuSum(busy, steal, elapsed, known_capacity, run_s, units, softirq, process, shares > 0)
+    return CpuSum(busy, steal, elapsed, known_capacity, run_s, units, softirq, process, shares > 0, least)
 
 
 def idle_rate(windows: Sequence[CpuSum]) -> float | None:
@@ -123,6 +134,9 @@ def kpi(total: CpuSum, idle: float | None) -> Kpi:
     utilization = 100.0 * used / capacity if known and capacity > 0 else None
     etr = 3600.0 * total.units / total.run_s if total.run_s > 0 and total.units > 0 else None
     reason = _no_itr(etr, utilization, used)
+    weak = None
+    if not reason and total.least_pct is not None and total.least_pct <= ITR_LOAD_PCT:
+        weak = f"the utilization was down to {total.least_pct:.1f} %, not above {ITR_LOAD_PCT:g} % for the whole window"
     return Kpi(
         cpu_us_per_unit=cost_us(total, idle),
         steal_pct=_share(total.steal_s, total.capacity_s),
@@ -131,6 +145,7 @@ def kpi(total: CpuSum, idle: float | None) -> Kpi:
         etr_per_h=etr,
         itr_per_h=100.0 * etr / utilization if etr is not None and utilization is not None and not reason else None,
         itr_reason=reason,
+        itr_weak=weak,
         net=idle is not None,
     )
 
@@ -186,4 +201,5 @@ def _window(window: Mapping[str, Any] | None, run_s: float | None, units: float)
         softirq,
         None if process is None or process < 0 else process,
         share is not None,
+        share if share is not None else _share(busy, elapsed * ncpu),
     )

@@ -143,7 +143,7 @@ def _costs(report: Report) -> Iterator[str]:
             text.measured(row["before"], row["unit"]),
             text.measured(row["after"], row["unit"]),
             text.gain(row["ratio"]),
-            *(text.number((row[state] or {}).get("itr_per_h")) for state in ("kpi_before", "kpi_after")),
+            *(view.itr(row[state]) for state in ("kpi_before", "kpi_after")),
         ]
         for item in _shown([item for item in report["comparisons"] if not item["control"]])
         for row in view.cpu_rows(item)

@@ -15,6 +15,7 @@ from .._pages.text import (
     PairKey,
     Runs,
     natural,
+    number,
     plural,
     verdict_of,
     verdict_word,
@@ -266,6 +267,11 @@ def runs_of(runs: Runs, keys: Iterable[PairKey]) -> dict[PairKey, list[Part]]:
     for mine in found.values():
         mine.sort(key=lambda r: (str(r["started"] or ""), str(r["phase"]), r["round"] or 0, r["run"] or 0))
     return found
+
+
+def itr(kpi: Part) -> str:
+    """The ITR of one end in one state, with a word if it is weak."""
+    return number(kpi.get("itr_per_h")) + (" (weak)" if kpi.get("itr_weak") else "")
 
 
 def cpu_rows(item: Comparison) -> list[Part]:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stand-in of no, vmo, schedo, ioo and tuncheck: running values in the state, those of a boot in /etc/tunables.
+"""The stand-in of COMMANDS and tuncheck: running values in the state, those of a boot in /etc/tunables.
 
 Texts that are not documented begin with "stand-in:": nobody may depend on them. Every refusal comes before any change.
 What a switch of the state decides is not documented either:
@@ -20,10 +20,11 @@ import re
 import sys
 import time
 
-COMMANDS = ("no", "vmo", "schedo", "ioo")
+COMMANDS = ("no", "vmo", "schedo", "ioo", "raso", "nfso")
 # (current, default, min, max, unit, type, dependencies, restricted)
 FOUND = {
     "no": {
+        "bcastping": ("0", "0", "0", "1", "boolean", "D", "", False),
         "extendednetstats": ("0", "0", "0", "1", "boolean", "R", "", True),
         "ipqmaxlen": ("100", "100", "100", "2147483647", "numeric", "R", "", False),
         "ndd_event_name": ("{all}", "{all}", "0", "128", "string", "D", "", False),
@@ -57,6 +58,8 @@ FOUND = {
         "numfsbufs": ("196", "196", "1", "2147483647", "numeric", "M", "", False),
         "old_ioo": ("0", "0", "0", "1", "boolean", "d", "", False),
     },
+    "raso": {"mtrc_enabled": ("1", "1", "0", "1", "boolean", "R", "", False)},
+    "nfso": {"nfs_rfc1323": ("0", "0", "0", "1", "boolean", "D", "", False)},
 }
 # (lower, higher, the least difference)
 RULES = (

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A host whose lsdev, lsattr, chdev and oslevel answer from memory, the database and what is in force kept apart.
 
-no, vmo, schedo, ioo and tuncheck are those of tests/standins/aix. It is not AIX: only what the tunings ask is there, in
-the documented formats. Texts of error messages are not confirmed.
+no, vmo, the other tunables and tuncheck are those of tests/standins/aix. It is not AIX: only what the tunings ask is
+there, in the documented formats. Texts of error messages are not confirmed.
 """
 
 import errno

@@ -152,9 +152,23 @@ def test_every_error_is_shown_whole(call, said, words):
     assert type(error.value) is HostError and str(error.value).endswith(words)
 
 
-def test_a_busy_device_is_told_from_other_errors():
-    with pytest.raises(devices.DeviceBusyError, match="smcr0: Method error .*: 0514-062 Cannot perform .* is busy"):
-        devices.Devices(Said(1, err=BUSY)).change("smcr0", {"enabled": "1"})
+@pytest.mark.parametrize("number", ["0514-062", "0514-029"])
+def test_a_busy_device_is_told_from_other_errors(number):
+    said = BUSY.replace("0514-062", number)
+    with pytest.raises(devices.DeviceBusyError, match="smcr0: Method error .*: %s Cannot perform .* is busy" % number):
+        devices.Devices(Said(1, err=said)).change("smcr0", {"enabled": "1"})
+
+
+@pytest.mark.parametrize(
+    "value, texts, found",
+    [
+        ("2097152", ["0x100000", "0x200000"], "0x200000"),
+        ("0X10", ["16"], "16"),
+        *((one, ["0x100000", "16", "yes"], one) for one in ("16", "0x20", "yes", "017", "")),
+    ],
+)
+def test_a_number_is_spelled_as_the_device_does(value, texts, found):
+    assert devices.spelled(value, texts) == found
 
 
 def test_legal_values_are_none_where_lsattr_does_not_answer(host):

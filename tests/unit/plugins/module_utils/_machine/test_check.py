@@ -142,14 +142,19 @@ def way(tmp_path, monkeypatch):
 
     def record(tree, interface="hsi0", system="Linux"):
         def interface_to(name):
-            assert name == "sapdb1"
+            assert name in ("sapascs", "sapdb1")
             if isinstance(interface, Exception):
                 raise interface
             return interface
 
         monkeypatch.setattr(checks, "interface_to", interface_to)
         captured.grow(tmp_path, dict({"/proc/sysinfo": synthetic.sysinfo()}, **tree))
-        smt, found = checks.records(ReadingHost(str(tmp_path)), system, None, "sapdb1")
+        host = ReadingHost(str(tmp_path))
+        smt, found = checks.records(host, system, None, ["sapdb1"])
+        # of several, each has a record
+        several = checks.records(host, system, None, ["sapdb1", "sapascs", "sapdb1", ""])
+        assert [one["subject"] for one in several[1:]] == ["HiperSockets to sapascs", "HiperSockets to sapdb1"]
+        assert several[2] == dict(found, subject="HiperSockets to sapdb1")
         assert (smt["subject"], found["subject"], found["name"]) == ("SMT", "HiperSockets", "platform")
         return found
 

@@ -214,6 +214,34 @@ def test_an_empty_tree_has_every_key_and_knows_nothing(look):
     assert found["cpus"] == dict.fromkeys(("online", "offline", "deconfigured"), NOTHING)
 
 
+CPACF = " des counter: unsupported\n aes counter: 192\n sha counter: 0\n ecc counter: disabled\n pai_user   : enabled\n"
+
+
+@pytest.mark.parametrize(
+    "features, answer, found",
+    [
+        ("esan3 zarch msa ldisp", CPACF, {"available": True, "used": True, "counters": {"aes": 192, "sha": 0}}),
+        ("esan3 zarch", " aes counter: 0\n", {"available": False, "used": False, "counters": {"aes": 0}}),
+        ("msa", "cpacfstats: Can't connect to daemon\n", {"available": True, "used": None, "counters": None}),
+        ("msa", HostError("cannot run cpacfstats", errno.ENOENT), {"available": True, "used": None, "counters": None}),
+        (None, "", None),
+    ],
+)
+def test_encryption_by_the_cpus(tmp_path, monkeypatch, features, answer, found):
+    text = "vendor_id       : IBM/S390\nfeatures        : %s\n" % features if features else "processor : 0\n"
+    captured.grow(tmp_path, {"/proc/cpuinfo": text})
+    host = ReadingHost(str(tmp_path))
+
+    def run(argv, timeout):
+        assert argv == ["cpacfstats"]
+        if isinstance(answer, Exception):
+            raise answer
+        return Result(0, answer, "")
+
+    monkeypatch.setattr(host, "run", run)
+    assert _platform_facts.cpacf(host) == found
+
+
 @pytest.mark.parametrize(
     "answer, level",
     [

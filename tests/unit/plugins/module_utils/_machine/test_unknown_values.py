@@ -131,7 +131,7 @@ def rows(root, **given):
 
 def test_the_platform_and_the_facts_of_a_capture(tmp_path):
     root = written(tmp_path, captures.dbginfo(captured.entries(VERTICAL)))
-    found = rows(root, database_host="sapdb1", smc_peers=["sapdb1"])
+    found = rows(root, database_host=["sapdb1"], smc_peers=["sapdb1"])
     assert found["capture"]["verdict"] == "compliant"
     assert found["capture"]["reason"].startswith("dbginfo of prdapp1, taken 2026-11-20")
     assert found["SMT"]["verdict"] == "compliant"

@@ -61,6 +61,10 @@ def test_names_are_the_published_shapes():
     names = names_of("measure_workload", workload="openssl")
     assert len(names) == 18 and len(set(names)) == 18
     assert names[:3] == ["openssl-aes-128-gcm-256B", "openssl-aes-128-gcm-1024B", "openssl-aes-128-gcm-8192B"]
+    # without messages, each is one workload
+    shape = {"ciphers": ["rsa2048", "sha256"], "bytes": [256, 8192]}
+    wanted = ["openssl-rsa2048", "openssl-sha256-256B", "openssl-sha256-8192B"]
+    assert names_of("measure_workload", workload="openssl", openssl=shape) == wanted
     shape = {"ciphers": ["aes-256-xts"], "bytes": 8192, "processes": "4"}
     assert names_of("measure_workload", workload="openssl", openssl=shape) == ["openssl-aes-256-xts-8192B-x4"]
     with pytest.raises(ValueError):
@@ -71,6 +75,8 @@ def test_commands():
     begin = ["/o", "speed", "-mr", "-elapsed", "-seconds", "1", "-bytes", "256"]
     assert openssl.Speed("/o", "v", 1, "aes-128-cbc", 256).argv == begin + ["-evp", "aes-128-cbc"]
     assert openssl.Speed("/o", "v", 3, "aes-128-cbc", 256).argv == begin + ["-multi", "3", "-evp", "aes-128-cbc"]
+    short = begin[:-2] + ["-multi", "2", "rsa4096"]
+    assert openssl.Speed("/o", "v", 2, "rsa4096", 0).argv == short
     # whole seconds
     for wanted, seconds in ((0.1, "1"), (1.0, "1"), (2.6, "3"), (10.0, "10")):
         speed = openssl.Speed("/o", "v", 1, "aes-128-cbc", 256)
@@ -104,6 +110,28 @@ def test_options_out_of_their_limits_or_no_openssl(changed, words):
 
 def measured(workload):
     return rounds.measure_workload(workload, plan(run_seconds=1.0, runs=1, warmup=0, timeout=600.0), ALONE)
+
+
+@pytest.mark.gate
+@needs_openssl
+@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("name", ["sha3-256", "rsa2048", "ecdsap256", "ecdhp256"])
+def test_hashes_and_asymmetric_algorithms_of_the_real_openssl(name, processes):
+    options = {"ciphers": [name], "bytes": [1024], "processes": [processes]}
+    record = measured(openssl.workloads(options, {"path": None}, os.environ["PATH"])[0])
+    assert errors(record) == [None]
+    metrics, hashed = record["runs"][0]["metrics"], name.startswith("sha")
+    wanted = {"units", "kib_per_s"} if hashed else {"verifications_per_s"} if "ecdh" not in name else set()
+    assert set(metrics) == wanted | {"operations_per_s"} and min(metrics.values()) > 10
+    assert record["workload"]["metric"]["name"] == ("kib_per_s" if hashed else "operations_per_s")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "+F2:2:4096:600.0:11000.0\n", "+F2:2:2048:0.0:1.0\n", "Got: +F2:2:2048:6.0:1.0\n"]
+)
+def test_an_asymmetric_algorithm_without_a_result(text):
+    with pytest.raises(MeasureError, match="no result for rsa2048"):
+        openssl.parse_asymmetric(text, "rsa2048", 1)
 
 
 @pytest.mark.gate

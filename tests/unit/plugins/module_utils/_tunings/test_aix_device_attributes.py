@@ -175,17 +175,23 @@ def test_what_a_failing_chdev_did_all_the_same_is_undone_or_said(host, locked):
     "devices, words",
     [
         ({"ent0": {"rx_hog": 5000}}, "ent0 rx_hog: '5000' is not legal; lsattr -R has 1...1000 (+1)"),
+        ({"ent0": {"alt_addr": 32}}, "ent0 alt_addr: '32' is not legal; lsattr -R has 0x10, 0x30; write hexadecimal"),
         ({"ent0": {"jumbo_frames": "on"}}, "ent0 jumbo_frames: 'on' is not legal; lsattr -R has yes, no"),
         ({"ent0": {"rx_hogs": 5}, "sys0": {"maxuproc": 4096}}, "ent0 has alt_addr, jumbo_frames, label, rx_hog"),
     ],
 )
 def test_values_that_are_not_legal_are_refused_before_anything_is_changed(host, devices, words):
-    host.devices["ent0"].legal = {"rx_hog": "1...1000 (+1)\n", "jumbo_frames": "yes\nno\n"}
+    host.devices["ent0"].legal = {
+        "rx_hog": "1...1000 (+1)\n", "jumbo_frames": "yes\nno\n", "alt_addr": "0x10\n0x30\n"
+    }  # fmt: skip
     with pytest.raises(InputError) as error:
         run(host, devices=devices)
     assert words in str(error.value) and ("rx_hogs" in str(error.value)) is ("rx_hogs" in str(devices))
     assert host.changes() == []
     assert only(ent0(host))["verdict"] == "changed"
+    # unquoted 0x30 of YAML
+    assert only(run(host, devices={"ent0": {"alt_addr": 48}}))["after"]["stored"]["alt_addr"] == "0x30"
+    assert only(run(host, devices={"ent0": {"alt_addr": 48}}))["verdict"] == "compliant"
 
 
 @pytest.mark.parametrize(

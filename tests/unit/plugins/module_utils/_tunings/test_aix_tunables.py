@@ -266,6 +266,7 @@ def test_what_keeps_an_old_value_or_its_own_is_said(host, name, value, remarks):
         ("no__use_isno", {"value": 0, "restricted": True}, "it decides whether values of interfaces count"),
         ("vmo__maxpermPCT", 95, "it is restricted: restricted: true in its entry sets it"),
         ("vmo__minfree", 1000, "it can harm a system at work: risky: true in its entry sets it"),
+        ("no__bcastping", 1, "it can harm a system at work: risky: true in its entry sets it"),
         ("no__tcp_fastlo", 1, "its type Z is not known here"),
     ],
 )
@@ -296,6 +297,10 @@ def test_a_risky_one_and_a_restricted_one_by_an_entry_of_their_own(host):
     ]
     run(host, state="restored")
     assert text(host) == FOUND and now(host, "vmo.maxperm%") == "90" and not host.exists(FOLDER)
+    # two more commands of the same form
+    others = {"raso__mtrc_enabled": 0, "nfso__nfs_rfc1323": 1}
+    found = {"raso.mtrc_enabled": "pending_restart", "nfso.nfs_rfc1323": "changed"}
+    assert verdicts(ask(host, **others)) == found and host.asked[-1] == ("nfso -o nfs_rfc1323=1", "no\nno\n")
 
 
 def test_a_real_program_gets_its_answer_and_one_without_ends_by_the_time_limit(host, monkeypatch):
@@ -395,7 +400,7 @@ GOOD = {"value": 1, "reason": "measured"}
         ({}, "values: nothing to set"),
         ({False: {"tcp_nodelayack": 1}}, "YAML reads the word no as false: write each tunable as one key"),
         ({"no": {"tcp_nodelayack": GOOD}}, "YAML reads the word no as false"),
-        ({"raso.tcp": GOOD}, "'raso.tcp' is no tunable: write no.NAME"),
+        ({"asoo.tcp": GOOD}, "'asoo.tcp' is not a tunable: write one of ioo, nfso, no, raso, schedo, vmo"),
         ({"no.tcp_nodelayack": {"value": 1}}, "no.tcp_nodelayack: give value and reason"),
         ({"no.tcp_nodelayack": dict(GOOD, colour="red")}, "but reason, restricted, risky, running, stored, value"),
         ({"no.tcp_nodelayack": dict(GOOD, value=True)}, "True is no value: give a whole number"),

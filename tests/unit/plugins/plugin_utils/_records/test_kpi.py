@@ -42,6 +42,15 @@ def test_without_an_idle_window_the_figures_are_gross_and_itr_needs_five_percent
     assert kpi(cpu_sum([run(0.101)], "client"), 0.01).itr_per_h is None
 
 
+def test_an_itr_is_weak_unless_the_load_was_above_forty_percent_all_the_time():
+    assert kpi(cpu_sum([run(1.6), run(0.82)], "client"), 0.2).itr_weak is None
+    found = kpi(cpu_sum([run(1.6), run(0.7)], "client"), None)
+    assert found.utilization_pct > 50 and "down to 35.0 %" in found.itr_weak and found.itr_per_h is not None
+    # none is not weak, and what is not known is not claimed
+    assert kpi(cpu_sum([run(0.099)], "client"), 0.0).itr_weak is None
+    assert kpi(add([CpuSum(0.3, None, 1.0, 1.0, 1.0, 9.0)]), None).itr_weak is None
+
+
 # Units, elapsed s, utilization %, printed ETR and ITR in millions an hour: application servers and database of
 # "Performance Evaluation of SAP Application Servers on Z", IBM, v1.02, table 1 (S80206B1, S80214B1, S80122B1), and the
 # application servers of "SAP CRM 7.0 on IBM Z", IBM, v1.00, table 3 (S80510T2).

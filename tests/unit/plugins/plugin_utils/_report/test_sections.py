@@ -191,6 +191,10 @@ class TestCost:
             item["unit_of_work"] = "lock"
         words = section(report, "cpu")
         assert "No ITR: utilization 2.1 % is under 5 %." in words
+        kpi.update(itr_per_h=5.85, itr_weak="the utilization was down to 12.3 %")
+        words = section(report, "cpu")
+        assert "5.85 (weak)" in words and "Weak ITR: the utilization was down to 12.3 %" in words
+        assert "5.85 (weak)" in render(report, "md")
         assert "CPU time per unit of work (lock)" in words
         assert cpu_chart("x", []) == "", "there is no chart without figures"
 
