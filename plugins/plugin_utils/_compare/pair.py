@@ -45,6 +45,8 @@ class Comparison:
     failed: Mapping[Slot, bool]
     """Of every round, whether a run of it failed."""
     costs: Costs
+    dearer: float
+    """By how much a unit of work may cost more CPU time, as a fraction."""
 
 
 def compare_pair(
@@ -136,6 +138,7 @@ def compare_pair(
         control,
         {(item.phase, item.number): bool(item.failed) for item in everything},
         cost.costs,
+        limits.dearer,
     )
 
 
