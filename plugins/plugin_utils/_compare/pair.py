@@ -211,7 +211,7 @@ def order_flags(alternating: bool | None, rounds: Sequence[Round]) -> list[str]:
     if alternating:
         return []
     believed = any(item.protocol.design == "alternate" for item in rounds)
-    return [WEAKER.format(", although the protocol says that they did" if believed else "")]
+    return [WEAKER.format(" in a drawn order, although the protocol says that they did" if believed else "")]
 
 
 def _fallbacks(useful: States) -> list[str]:

@@ -137,7 +137,7 @@ def test_rounds_with_failed_runs(before, after, stops):
     assert bool(found["sentences"]) is stops
     for sentence in found["sentences"]:
         assert sentence.startswith("errors: ") and f"{2 * after} of 12 rounds after" in sentence
-    if 0 < before + after and not stops:
+    if before + after > 0 and not stops:
         assert any("that may be chance" in note for note in found["notes"])
 
 
