@@ -17,6 +17,7 @@ from ..modules.rollout import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.role_options import UNLIMITED, module_options, scope
 from ..plugin_utils._actions.variables import COLLECTION, collection_version, role_specs, role_values
+from ..plugin_utils._compare.comparing import Options
 from ..plugin_utils._pages.text import one_line, shorten
 from ..plugin_utils._rollout import guard, plan, stages, state, windows
 from ..plugin_utils._rollout.keeping import keep
@@ -209,9 +210,8 @@ class ActionModule(ControllerAction):
         rollout.judged(number, stage, found)
         stopped = stages.stopped(found)
         if stage == stages.AFTER and wanted["guard"] and not stopped:
-            cpu_pct, change = wanted["guard"]["cpu_pct"], variables["__rollout_batch"]["measurement"]
-            limits = cpu_pct, options["material_pct"], options["expected_change"]
-            said = guard.judge(options["results"], change, hosts, *limits)
+            limits = Options(max_runs=0, cpu_pct=wanted["guard"]["cpu_pct"], **{name: options[name] for name in LIMITS})
+            said = guard.judge(options["results"], variables["__rollout_batch"]["measurement"], hosts, limits)
             kept["guard"], stopped = said, said["sentences"]
         if stopped:
             rollout.stage(number, stage, stamp())

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 
+import guards
 import rules as of_rules
 import trials
 from noise import NOISES
@@ -22,9 +23,6 @@ Rows = Iterator[list[str]]
 
 FASTER = {5: -math.log(0.95), 10: -math.log(0.9)}
 """Logarithm of a change by so many percent less time."""
-
-TENTH = math.log(1.1)
-"""Logarithm of a tenth more time."""
 
 SITES = {
     "1 comparison": (Site(1), 2000),
@@ -297,26 +295,6 @@ def why(ask: Ask) -> Rows:
         yield [what, share(seen, *CHANGES), counts(seen)]
 
 
-BATCHES = {"1 host": (1, 4), "5 hosts": (5, 4), "10 hosts": (10, 7)}
-"""Hosts and workloads."""
-BATCH_NOISES = [("rounds 2 %", 0.02), ("rounds 2 %", 0.05), ("rounds 3 %", 0.02), (NOISY, 0.02), ("AR(1) 0.8", 0.02)]
-BATCH_NOISES += [(noise, 0.02) for noise in DRIFTS[:2]]
-
-
-def batches(ask: Ask) -> Rows:
-    """How often the guard of a rollout stops a batch."""
-
-    def stops(noise: str, cpu: float, shape: tuple[int, int], worse: float) -> Outcome:
-        return ask(trials.batch, trials.Batch(noise, *shape, cpu, worse), experiments=200 if worse else 800)
-
-    heads = [f"{name}, {workloads} workloads" for name, (_hosts, workloads) in BATCHES.items()]
-    yield ["noise", *heads, "experiments"]
-    for noise, cpu in BATCH_NOISES:
-        none, slower = ([stops(noise, cpu, shape, worse) for shape in BATCHES.values()] for worse in (0.0, TENTH))
-        shown = [f"{found.pct('stops'):.1f} / {bad.pct('stops'):.0f}" for found, bad in zip(none, slower, strict=True)]
-        yield [f"{noise}, CPU {100 * cpu:.0f} %", *shown, counts(*none, *slower)]
-
-
 class Goals:
     """The goals of the method beside what was reached in the worst of the cells that they are about."""
 
@@ -381,12 +359,22 @@ def goals(ask: Ask) -> Rows:
     yield from Goals(ask).rows()
 
 
-def rules(ask: Ask) -> Rows:
-    """The rules that stand beside the verdict on rounds."""
+def judged(found: Iterable[of_rules.Goal]) -> Rows:
+    """Goals of rules, each with its worst cell."""
     yield ["rule and case", "limit", "reached in the worst case", "experiments", ""]
-    for goal in of_rules.goals(ask):
+    for goal in found:
         judge = Goals.least if goal.least else Goals.most
         yield judge(goal.text, goal.limit, goal.cells, *goal.words)
+
+
+def rules(ask: Ask) -> Rows:
+    """The rules that stand beside the verdict on rounds."""
+    return judged(of_rules.goals(ask))
+
+
+def batches(ask: Ask) -> Rows:
+    """The guard of a rollout."""
+    return judged(guards.goals(ask))
 
 
 TABLES: dict[str, Callable[[Ask], Rows]] = {

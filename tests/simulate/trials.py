@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net.histogram import WIDTH
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import Options, compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import (
     MUST_MATCH,
@@ -30,7 +29,6 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round i
     Round,
     Workload,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout.guard import judge_records
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import gates, looks
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.verdict import INCONCLUSIVE
 from noise import NOISES, RUNS, Logs
@@ -423,45 +421,3 @@ def together(plan: Together, number: int) -> Seen:
         "misnamed": len(odd) < len(named),
     }
     return [word, *(name for name, so in seen.items() if so)], used
-
-
-class Batch(NamedTuple):
-    """A batch of a rollout. ``cpu``: noise of a round's CPU cost; ``worse``: how much slower its first host gets."""
-
-    noise: str
-    hosts: int
-    workloads: int
-    cpu: float = 0.02
-    worse: float = 0.0
-
-
-@many
-def batch(plan: Batch, number: int) -> Seen:
-    """How often the guard stops a batch that was measured with 6 rounds before and 6 rounds after the change."""
-    rounds = looks.LOOKS[0].rounds
-    order = in_blocks("", rounds)
-    rng = generator(f"batch {plan.noise} {number}")
-    series = plan.hosts * plan.workloads
-    values = NOISES[plan.noise].draw(rng, series, len(order), 0.0).reshape(plan.hosts, plan.workloads, len(order))
-    costs = rng.normal(0.0, plan.cpu, (plan.hosts, plan.workloads, len(order), 2))
-    values[0, :, rounds:] -= plan.worse
-    records = [
-        replace(
-            RECORD,
-            host=f"app{host}",
-            peer=f"db{host}",
-            workload=WORKLOAD._replace(name=f"ping{workload}"),
-            phase=order[place],
-            number=1 + place % rounds,
-            started=1_000_000 * place,
-            values=(math.exp(-values[host, workload, place]),) * RUNS,
-            median=math.exp(-values[host, workload, place]),
-            cpu=tuple(CpuSum(math.exp(cost), 0.0, 5.0, 10.0, 5.0, 1e5) for cost in costs[host, workload, place]),
-            retransmits=0.0,
-            retransmit_runs=RUNS,
-        )
-        for host, workload, place in np.ndindex(plan.hosts, plan.workloads, len(order))
-    ]
-    names = [f"app{host}" for host in range(plan.hosts)]
-    found = judge_records(Loaded("batch", records), names, 5.0, Options(max_runs=0))
-    return ["stops"] * bool(found["sentences"]), rounds

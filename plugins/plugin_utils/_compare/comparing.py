@@ -220,7 +220,9 @@ def _compare_all(
         control = any(item.workload.control for item in members)
         by_state = {
             state: [
-                item if item.phase == state else replace(item, phase=state) for item in members if item.phase == name
+                item if item.phase == state else replace(item, phase=state, protocol=pooled.of_levels(item.protocol))
+                for item in members
+                if item.phase == name
             ]
             for name, state in states.items()
         }

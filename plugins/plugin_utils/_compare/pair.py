@@ -45,6 +45,8 @@ class Comparison:
     failed: Mapping[Slot, bool]
     """Of every round, whether a run of it failed."""
     costs: Costs
+    dearer: float
+    """By how much a unit of work may cost more CPU time, as a fraction."""
 
 
 def compare_pair(
@@ -135,6 +137,7 @@ def compare_pair(
         control,
         {(item.phase, item.number): bool(item.failed) for item in everything},
         cost.costs,
+        limits.dearer,
     )
 
 
@@ -207,7 +210,7 @@ def order_flags(alternating: bool | None, rounds: Sequence[Round]) -> list[str]:
     if alternating:
         return []
     believed = any(item.protocol.design == "alternate" for item in rounds)
-    return [WEAKER.format(", although the protocol says that they did" if believed else "")]
+    return [WEAKER.format(" in a drawn order, although the protocol says that they did" if believed else "")]
 
 
 def _fallbacks(useful: States) -> list[str]:

@@ -9,19 +9,22 @@ likely. A single workload is judged in the same way, as a line of its own.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .._records.grouping import by_key
-from .._records.round import Round
+from .._records.round import Protocol, Round
 from .._statistics import gates, series
 from .._statistics import hosts as over
 from .._statistics.gates import FEWEST_STARTS
-from .._statistics.looks import AFTER, BEFORE, LOOKS, Look, look_at, order
+from .._statistics.looks import AFTER, BEFORE, DECLARED, LOOKS, Look, look_at, order
 from .._statistics.ranks import hodges_lehmann_ratio, median
 from .._statistics.series import Effect, Reading
 from .._statistics.verdict import INCONCLUSIVE, NO_DATA
 
+LEVELS = "alternate levels"
+"""The design of two levels of an experiment, whose seed drew the order of all its levels."""
 Slot = tuple[str, int]
 """State and number of a round: what all workloads of a host were measured in."""
 
@@ -61,6 +64,11 @@ class Pooled(NamedTuple):
 def better(item: Round) -> float | None:
     """The value of a round, or its inverse if lower is better."""
     return 1.0 / item.median if item.median and item.workload.better == "lower" else item.median
+
+
+def of_levels(protocol: Protocol) -> Protocol:
+    """The protocol of a level of an experiment."""
+    return protocol._replace(design=LEVELS) if protocol.design == "alternate" else protocol
 
 
 def line(host: str, rounds: Iterable[Round], value: Callable[[Round], float | None] = better) -> Line:
@@ -274,20 +282,37 @@ def _seconds(begins: Sequence[int | None]) -> tuple[float, ...]:
 
 
 def _alternates(slots: Sequence[Slot], rounds: Mapping[Slot, Sequence[Round]]) -> bool | None:
-    """Whether the order was drawn, by the recorded protocol; without a seed two switches are still blocks.
+    """Whether the order is the one that the recorded seed draws; without a seed two switches are still blocks.
 
-    One of 80 random orders of 6 rounds has as few: many hosts would have one.
+    One of 80 random orders of 6 rounds has as few: many hosts would have one. Two levels of an experiment, and a
+    session that was continued, only have to switch more than once.
     """
     states = [state for state, _number in slots]
     fewest = min(states.count(BEFORE), states.count(AFTER))
     if not fewest or any(item.started is None for slot in slots for item in rounds[slot]):
         return None
     switches = sum(earlier != later for earlier, later in pairwise(states))
+    first = [slot for slot in slots if rounds[slot][0].protocol.session == 1]
     protocols = {item.protocol for slot in slots for item in rounds[slot]}
-    if all(protocol.seed and protocol.design == "alternate" for protocol in protocols):
-        drawn = order(rounds[slots[0]][0].protocol.seed, fewest)
-        return switches > 1 or states == drawn
+    if all(protocol.seed and protocol.design in ("alternate", LEVELS) for protocol in protocols):
+        drawn = {protocol for protocol in protocols if protocol.session == 1 and protocol.design == "alternate"}
+        return all(_drawn(first, protocol, fewest) for protocol in drawn) if drawn else switches > 1
     return switches >= max(2, min(3, fewest))
+
+
+def _drawn(slots: Sequence[Slot], protocol: Protocol, fewest: int) -> bool:
+    """Whether the rounds of a first session have the order that its seed draws; some may be lost."""
+    # the last block of an order is as long as its budget allows
+    planned = (_planned(protocol.seed, most) for most in (protocol.rounds, DECLARED.rounds, fewest))
+    known = {*slots}
+    return any([slot for slot in plan if slot in known] == [*slots] for plan in planned)
+
+
+@lru_cache(maxsize=256)
+def _planned(seed: str, most: int) -> list[Slot]:
+    """The rounds in the order that this seed draws; kept, because all workloads of a host share it."""
+    states = order(seed, most)
+    return [(state, states[: place + 1].count(state)) for place, state in enumerate(states)]
 
 
 def _starts(

@@ -165,7 +165,7 @@ def _row(
     """``able``: the hosts that the verdict is about. Guards and flags about all of them stand behind those given."""
     material, alone = hosts[0].material, hosts[0] if len(hosts) == 1 else None
     errors, told = _counted(_comparisons(hosts), contrasts)
-    costs = side_effects.dearer({host.name: host.usable for host in able}, contrasts, material)
+    costs = side_effects.dearer({host.name: host.usable for host in able}, contrasts, hosts[0].comparisons[0].dearer)
     guards = [*guards, *errors, *costs, *tails.sentences({host.name: host.tail for host in able})]
     effect = found.effect if verdict.cause not in TURNED_AWAY else None
     known = {guard.partition(" got worse: ")[0] for guard in guards}

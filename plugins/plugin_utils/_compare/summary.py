@@ -104,7 +104,10 @@ def evidence(comparisons: Sequence[Comparison]) -> tuple[str, str]:
     if known == {True}:
         return "alternate", "the rounds of both states alternate, so a drift is taken out"
     if known == {False}:
-        return "blocks", "weaker evidence: the states were measured in blocks, so a drift would look like an effect"
+        return (
+            "blocks",
+            "weaker evidence: measured in blocks, or not in the drawn order: a drift would look like an effect",
+        )
     return "mixed", "weaker evidence: the rounds of both states alternate only in some comparisons"
 
 

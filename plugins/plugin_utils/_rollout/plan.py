@@ -297,6 +297,7 @@ def conditions(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
     if guard:
         workloads = f": {', '.join(map(str, guard['workloads']))}" if guard["workloads"] else ""
         measures = f"measures before and after each batch{workloads}; at most {guard['cpu_pct']:g} % more CPU time"
+        measures += "; slower times do not count while the load drifts, because a drift looks like an effect"
     limited = f"a host takes its batch's values back by itself after {lease}, unless the batch is confirmed"
     unlimited = "without a time limit; a host does not take values back by itself"
     fate = "is taken back" if plan["on_failure"] == "back" else "keeps its values"

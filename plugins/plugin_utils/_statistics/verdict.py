@@ -50,6 +50,8 @@ class Limits:
     material_pct: float = 5.0
     """Smallest change that matters, in percent of the ratio."""
     max_failed_pct: float = 20.0
+    cpu_pct: float | None = None
+    """By how much a unit of work may cost more CPU time before a guard says so; None: by material_pct."""
 
     def __post_init__(self) -> None:
         if not 0.0 < self.material_pct <= 100.0:
@@ -61,6 +63,11 @@ class Limits:
     def material(self) -> float:
         """Smallest change that matters, as a fraction."""
         return self.material_pct / 100.0
+
+    @property
+    def dearer(self) -> float:
+        """The bound for the CPU cost of a unit of work, as a fraction."""
+        return (self.material_pct if self.cpu_pct is None else self.cpu_pct) / 100.0
 
 
 class Estimate(NamedTuple):

@@ -83,7 +83,9 @@ def sysctl_trees(draw):
     lines = st.tuples(st.sampled_from(["%s = %s", "-%s=%s", "%s=0x%s # why"]), names, numbers)
     folders = ("/usr/lib", "/usr/local/lib", "/run", "/etc")
     files = ["%s/sysctl.d/%s.conf" % (folder, name) for folder in folders for name in ("50-a", "95-b")]
-    found = draw(st.dictionaries(st.sampled_from([*files, "/etc/sysctl.conf"]), st.lists(lines, max_size=3), max_size=4))
+    found = draw(
+        st.dictionaries(st.sampled_from([*files, "/etc/sysctl.conf"]), st.lists(lines, max_size=3), max_size=4)
+    )
     return {path: [line % (key, value) for line, key, value in some] for path, some in found.items()}
 
 
@@ -139,7 +141,12 @@ def predict(host, name, stored):
 
 
 @settings(max_examples=150)
-@given(sysctl_trees(), profiles(), st.lists(st.tuples(options, st.dictionaries(names, st.sampled_from(["", "7"])))), st.booleans())
+@given(
+    sysctl_trees(),
+    profiles(),
+    st.lists(st.tuples(options, st.dictionaries(names, st.sampled_from(["", "7"])))),
+    st.booleans(),
+)
 def test_the_predicted_boot_is_the_simulated_one(files, found, notes, stored):
     with tempfile.TemporaryDirectory() as root:
         host = KernelHost(root)
@@ -154,7 +161,10 @@ def test_the_predicted_boot_is_the_simulated_one(files, found, notes, stored):
             lines = ["[version]", "VERSION=1", "[sysctl:os=12-SP1]", MAPS + "=1", "[sysctl]"]
             body = ["%s = %s" % pair for pair in note.items()]
             host.fill("/etc/saptune/extra/%d.conf" % number, "\n".join(lines + body))
-            host.fill("/etc/saptune/override/%d" % number, "\n".join(["[sysctl]"] + ["%s=%s" % pair for pair in override.items()]))
+            host.fill(
+                "/etc/saptune/override/%d" % number,
+                "\n".join(["[sysctl]"] + ["%s=%s" % pair for pair in override.items()]),
+            )
         for service in ("tuned", "saptune"):
             host.fill("%s%s.service" % (WANTS, service), "")
         machine = Machine()

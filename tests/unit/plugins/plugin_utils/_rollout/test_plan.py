@@ -257,7 +257,7 @@ class TestLines:
             (
                 "  The change window opens 2026-11-28 22:00 CET (21:00 UTC)",
                 "Soak: 10 min",
-                "Guard: measures before and after each batch: rr; at most 5 % more CPU time",
+                "Guard: measures before and after each batch: rr; at most 5 % more CPU time; slower times do not",
                 "Probation: a host takes its batch's values back by itself after 1 h 10 min",
                 "On failure: the batch is taken back",
             ),
