@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.wording import GROUPS
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Round, Workload
@@ -99,7 +100,8 @@ def sites(plan: Plan, number: int) -> Seen:
 
     ``harmed``: the odd workload, or every odd host, got worse by a guard. ``unharmed``: another one did. ``better``:
     the odd workload is named, and no other one. ``named``: another workload or host is named. ``plain``: the verdict
-    on a change has no warning.
+    on a change has no warning; ``warned``: it
+    has one that names the odd ones. ``groups``: the headline has two groups of hosts.
     """
     seed = f"sites {plan} {number}"
     report, used = report_of(measure(plan, seed))
@@ -117,6 +119,8 @@ def sites(plan: Plan, number: int) -> Seen:
         "unharmed": bool(harmed - odd),
         "better": bool(odd) and named == odd and not harmed,
         "named": bool(named - odd),
+        "groups": GROUPS in report["headline"],
+        "warned": report["verdict"] == "IMPROVED" and row["warnings"] and odd <= harmed,
         "plain": report["verdict"] == "IMPROVED" and not row["warnings"],
     }
     return [report["verdict"], *(name for name, so in seen.items() if so)], used
@@ -164,5 +168,14 @@ def of_sites(ask: Callable[..., Outcome]) -> Iterator[Goal]:
     noisy = Plan(hosts=60, hosts_odd=(3, -0.1), noise="rounds 5 %")
     cells = [ask(sites, plan, experiments=100) for plan in (noisy, noisy._replace(noise="rounds 3 %"))]
     yield Goal("3 of 60 hosts 10 % worse: another one is named", 5, False, ("named",), cells)
+    halves = [Plan(hosts=20, gain=gain, hosts_odd=(10, -0.1), noise="rounds 3 %") for gain in (0.1, 0.25)]
+    cells = [ask(sites, plan, experiments=40) for plan in halves]
+    yield Goal("half of 20 hosts worse, half better: the headline has both groups", 95, True, ("groups",), cells)
+    lone = [Plan(hosts=8, gain=0.1, hosts_odd=(1, -0.2)), Plan(hosts=10, gain=0.1, hosts_odd=(1, -0.6))]
+    cells = [ask(sites, plan, experiments=60) for plan in lone]
+    yield Goal("one of 8 or 10 hosts worse, others better: IMPROVED that names it", 95, True, ("warned",), cells)
+    little = [Plan(hosts=5, gain=-0.03, noise=noise) for noise in ("rounds 2 %", "rounds 5 %")]
+    cells = [ask(sites, plan, experiments=150) for plan in little]
+    yield Goal("all of 5 hosts 3 % worse: one got worse by a guard", 5, False, ("unharmed",), cells)
     same = [ask(sites, Plan(drawn=count), experiments=500) for count in (2, 4)]
     yield Goal("2 or 4 workloads, nothing changed: one is named", 5, False, ("named", "unharmed"), same)
