@@ -232,6 +232,11 @@ def _merged(group: Sequence[Line]) -> Line:
     )
 
 
+def merged(lines: Sequence[Line]) -> list[Line]:
+    """One line for all hosts that share an order."""
+    return [_merged(group) for group in _groups([item for item in lines if item.readings])]
+
+
 def _by_slot(group: Sequence[Line], values: Iterable[Sequence[float]]) -> dict[Slot, float]:
     """The mean of each round over the hosts that have it."""
     known = by_key(pair for item, own in zip(group, values, strict=True) for pair in zip(item.slots, own, strict=True))

@@ -129,6 +129,7 @@ def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> Row:
     found = pooled.of_host(host.line, host.material, contrasts, host.step)
     decided = _unless_lost(verdict_on(found, host.material, host.step), [host], absent)
     decided, stalls, seen = side_effects.with_stalls(decided, [host.line], contrasts, _declared([host]))
+    stalls += side_effects.fading(decided.word, [host.line], contrasts)
     verdict = _turned_away([host]) or on_control(host.control) or decided
     named = [_named("workload", item) for item in _workloads([host])]
     return _row(contrast, [host], [host], found, verdict, contrasts, guards=stalls, flags=seen, named=named)
@@ -154,6 +155,7 @@ def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int,
         moved = Verdict(INCONCLUSIVE, "the control changed on every host that has comparable data", "control")
         verdict = _turned_away(hosts) or moved
     guards = [*(harm.guards if verdict.word != REGRESSED else ()), *side_effects.lost(_comparisons(hosts)), *stalls]
+    guards += side_effects.fading(verdict.word, [host.line for host in able], contrasts)
     named: list[Part] = []
     last = aside
     if found.effect is not None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .._experiment.outcomes import first_rows
 from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, UNCHANGED, VERDICTS, Limits
-from . import tails
+from . import side_effects, tails
 from .flags import OTHER_WORK
 from .pair import Comparison
 from .shapes import Part, Row
@@ -65,7 +65,7 @@ def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measure
     if not rows:
         return "No measurement of this change was found."
     first, counts = rows[0], count(comparisons)
-    urgent = (" got worse: ", GROUPS, " and none after.")
+    urgent = (" got worse: ", GROUPS, " and none after.", side_effects.FADES)
     harm = [guard.rstrip(".") for guard in first["guards"] if any(words in guard for words in urgent)]
     more = [f"{len(harm) - MOST} more got worse"] if len(harm) > MOST else []
     others = []

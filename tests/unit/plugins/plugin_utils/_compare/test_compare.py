@@ -450,6 +450,20 @@ def test_two_groups_of_hosts_are_the_headline_and_one_worse_host_of_few_hides_no
     assert site["guards"] == []
 
 
+@pytest.mark.parametrize(("left", "lasts"), [(0.2, False), (0.9, True)])
+def test_a_gain_that_does_not_last_is_a_guard(left, lasts):
+    plan = replace(BETTER, hosts=tuple(f"app{number}" for number in range(1, 6)), effect=-0.15)
+    records = list(factory.make_change(plan))
+    late = [record for record in records if record["round"] > 3]
+    spoil(late, figures(lambda figure: (1.0 - 0.15 * left) / 0.85 * figure), "after")
+    report = report_of(records)
+    guards = report["pooled"][0]["guards"]
+    assert (report["verdict"], report["pooled"][0]["warnings"], bool(guards)) == ("IMPROVED", not lasts, not lasts)
+    if not lasts:
+        assert guards[0].startswith("the gain does not last: 1") and "% better in the first half" in guards[0]
+        assert report["headline"].startswith("the gain does not last")
+
+
 def test_a_harmed_host_comes_first_and_the_change_is_not_kept():
     plan = replace(BETTER, hosts=tuple(f"app{number}" for number in range(1, 25)), sizes=(1000,))
     report = with_one_worse(plan, "app7", 0.5)
