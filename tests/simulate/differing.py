@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import side_effects
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.wording import GROUPS
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Round, Workload
@@ -31,7 +33,7 @@ class Plan(NamedTuple):
 
     ``odd``: the gain of one workload, on all hosts; ``hosts_odd``: how many hosts have a gain of their own, and which.
     ``speeds``: of the workloads; without them ``drawn`` are drawn. ``rates``: every second workload counts work per
-    time.
+    time. ``fades``: there is no gain in the second half of 6 rounds per state.
     """
 
     hosts: int = 1
@@ -42,6 +44,7 @@ class Plan(NamedTuple):
     hosts_odd: tuple[int, float] = (0, 0.0)
     noise: str = "rounds 2 %"
     rates: bool = False
+    fades: bool = False
 
 
 def odd_workload(plan: Plan, seed: str) -> int:
@@ -65,6 +68,7 @@ def measure(plan: Plan, seed: str) -> list[list[Round]]:
         for one, speed in enumerate(speeds):
             kind = (RATE if plan.rates and one % 2 else WORKLOAD)._replace(name=f"ping{one}")
             line = changed(order, values[host, one].tolist(), float(gains[host, one]))
+            line[6:] = values[host, one, 6:].tolist() if plan.fades else line[6:]
             for place, item in enumerate(Host(f"app{host}", order, line).records(2 * MOST)):
                 found[place].append(of_workload(replace(item, host=f"app{host}"), kind, speed, line[place]))
     return found
@@ -99,7 +103,9 @@ def sites(plan: Plan, number: int) -> Seen:
 
     ``harmed``: the odd workload, or every odd host, got worse by a guard. ``unharmed``: another one did. ``better``:
     the odd workload is named, and no other one. ``named``: another workload or host is named. ``plain``: the verdict
-    on a change has no warning.
+    on a change has no warning; ``warned``: it
+    has one that names the odd ones. ``groups``: the headline has two groups of hosts. ``gone``: the gain does
+    not last.
     """
     seed = f"sites {plan} {number}"
     report, used = report_of(measure(plan, seed))
@@ -117,6 +123,9 @@ def sites(plan: Plan, number: int) -> Seen:
         "unharmed": bool(harmed - odd),
         "better": bool(odd) and named == odd and not harmed,
         "named": bool(named - odd),
+        "gone": any(side_effects.FADES in text for text in row["guards"]),
+        "groups": GROUPS in report["headline"],
+        "warned": report["verdict"] == "IMPROVED" and row["warnings"] and odd <= harmed,
         "plain": report["verdict"] == "IMPROVED" and not row["warnings"],
     }
     return [report["verdict"], *(name for name, so in seen.items() if so)], used
@@ -164,5 +173,20 @@ def of_sites(ask: Callable[..., Outcome]) -> Iterator[Goal]:
     noisy = Plan(hosts=60, hosts_odd=(3, -0.1), noise="rounds 5 %")
     cells = [ask(sites, plan, experiments=100) for plan in (noisy, noisy._replace(noise="rounds 3 %"))]
     yield Goal("3 of 60 hosts 10 % worse: another one is named", 5, False, ("named",), cells)
+    halves = [Plan(hosts=20, gain=gain, hosts_odd=(10, -0.1), noise="rounds 3 %") for gain in (0.1, 0.25)]
+    cells = [ask(sites, plan, experiments=40) for plan in halves]
+    yield Goal("half of 20 hosts worse, half better: the headline has both groups", 95, True, ("groups",), cells)
+    lone = [Plan(hosts=8, gain=0.1, hosts_odd=(1, -0.2)), Plan(hosts=10, gain=0.1, hosts_odd=(1, -0.6))]
+    cells = [ask(sites, plan, experiments=60) for plan in lone]
+    yield Goal("one of 8 or 10 hosts worse, others better: IMPROVED that names it", 95, True, ("warned",), cells)
+    little = [Plan(hosts=5, gain=-0.03, noise=noise) for noise in ("rounds 2 %", "rounds 5 %")]
+    cells = [ask(sites, plan, experiments=150) for plan in little]
+    yield Goal("all of 5 hosts 3 % worse: one got worse by a guard", 5, False, ("unharmed",), cells)
+    gone = [Plan(hosts=hosts, gain=0.15, noise="rounds 3 %", fades=True) for hosts in (5, 20)]
+    cells = [ask(sites, plan, experiments=100) for plan in gone]
+    yield Goal("5 and 20 hosts 15 % better in the first half only: no guard", 5, False, ("plain",), cells)
+    stays = [Plan(hosts=hosts, gain=0.1, noise="rounds 5 %") for hosts in (1, 5)]
+    cells = [ask(sites, plan, experiments=300) for plan in stays]
+    yield Goal("10 % better to the end: the gain is said not to last", 2, False, ("gone",), cells)
     same = [ask(sites, Plan(drawn=count), experiments=500) for count in (2, 4)]
     yield Goal("2 or 4 workloads, nothing changed: one is named", 5, False, ("named", "unharmed"), same)

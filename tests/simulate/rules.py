@@ -294,7 +294,7 @@ def harm(count: int, sigma: float, spikes: bool, worse: float, number: int) -> S
         series[f"app{host}"] = order, values + after * (math.log(0.8) if worse and not host else math.log(1.1))
         word, ratios[f"app{host}"] = regressed(*(item[: 2 * first] for item in series[f"app{host}"]))
         names += [f"app{host}"] * (word == "REGRESSED")
-    named = gates.harmed(ratios, names)
+    named = gates.harmed(ratios, names, MATERIAL)
     if spikes or count >= CONFIRM_FROM:
         named = [name for name in named if regressed(*series[name])[0] == "REGRESSED"]
     return ["harmed"] * ("app0" in named and worse > 0) + ["false"] * any(

@@ -18,6 +18,7 @@ from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
 from .comparability import NEVER_DECLARED
 from .pair import Comparison
 from .shapes import Row
+from .wording import GROUPS
 
 CONFIRM_FROM = 100
 """Simulated: with spikes in 10 % of the rounds 5 to 16 % of such sites name a host after 6 rounds, 1.5 % after 8."""
@@ -74,7 +75,8 @@ def next_steps(
     facts = facts._replace(measured=not ours or any(item.entry["tool"] != IMPORTED for item in ours))
     causes = {*(item.cause for item in ours), first["cause"] if first else ""}
     told = {guard.partition(" got worse: ")[0] for guard in (first["guards"] if first else ())}
-    harmed = _worse_hosts(rows) & told
+    grouped = any(guard.startswith(GROUPS) for guard in (first["guards"] if first else ()))
+    harmed = _worse_hosts(rows) if grouped else _worse_hosts(rows) & told
     steps = []
     if facts.verdict == REGRESSED:
         steps.append(f"Take the change back where it made things worse{_rollback(facts, _worse_hosts(rows))}.")

@@ -195,33 +195,60 @@ def _over_groups(groups: Sequence[Sequence[Line]], material: float, contrasts: i
 
 
 def _groups(lines: Sequence[Line]) -> list[list[Line]]:
-    """Hosts in groups of the same order; lost rounds do not matter."""
+    """Hosts in groups of the same order, the longest first; lost rounds do not matter, and names do not either."""
     groups: list[tuple[set[Slot], list[Line]]] = []
-    for slots, alike in by_key((item.slots, item) for item in lines).items():
+    alike = by_key((item.slots, item) for item in lines)
+    for slots in sorted(alike, key=lambda slots: (-len(slots), slots)):
         own = set(slots)
         for known, group in groups:
             # with the same rounds, other slots are another order
             if known != own and [slot for slot in slots if slot in known] == [
                 slot for slot in group[0].slots if slot in own
             ]:
-                group.extend(alike)
+                group.extend(alike[slots])
                 break
         else:
-            groups.append((own, alike))
+            groups.append((own, alike[slots]))
     return [group for _known, group in groups]
 
 
 def _merged(group: Sequence[Line]) -> Line:
-    """One line for hosts with the same order: the mean per round of those that have it, each levelled first."""
-    if len(group) == 1:
-        return group[0]
-    values = by_key(
-        (slot, value) for item in group for slot, (_state, value) in zip(item.slots, levelled(item), strict=True)
+    """One line for hosts with the same order: the mean per round of those that have it, each levelled first.
+
+    The first has most rounds; those that it lost follow the round before which another host has them.
+    """
+    first, *others = group
+    if not others:
+        return first
+    slots = [*first.slots]
+    for item in others:
+        place = 0
+        for slot in item.slots:
+            if slot not in slots:
+                slots.insert(place, slot)
+            place = slots.index(slot) + 1
+    values = _by_slot(group, [[value for _state, value in levelled(item)] for item in group])
+    times = _by_slot(group, [item.times for item in group]) if all(item.times for item in group) else {}
+    sessions = {slot: session for item in group for slot, session in zip(item.slots, item.sessions, strict=False)}
+    moments = [times[slot] for slot in slots] if times else []
+    rising = all(earlier < later for earlier, later in pairwise(moments))
+    return first._replace(
+        slots=tuple(slots),
+        readings=tuple((slot[0], values[slot]) for slot in slots),
+        sessions=tuple(sessions[slot] for slot in slots) if sessions else (),
+        times=tuple(moments) if rising else (),
     )
-    longest = max(group, key=lambda item: len(item.slots))
-    slots = tuple(slot for slot in longest.slots if slot in values)
-    readings = tuple((slot[0], math.fsum(values[slot]) / len(values[slot])) for slot in slots)
-    return longest._replace(slots=slots, readings=readings)
+
+
+def merged(lines: Sequence[Line]) -> list[Line]:
+    """One line for all hosts that share an order."""
+    return [_merged(group) for group in _groups([item for item in lines if item.readings])]
+
+
+def _by_slot(group: Sequence[Line], values: Iterable[Sequence[float]]) -> dict[Slot, float]:
+    """The mean of each round over the hosts that have it."""
+    known = by_key(pair for item, own in zip(group, values, strict=True) for pair in zip(item.slots, own, strict=True))
+    return {slot: math.fsum(found) / len(found) for slot, found in known.items()}
 
 
 def levelled(item: Line) -> list[Reading]:
@@ -274,11 +301,11 @@ def _begin(rounds: Sequence[Round]) -> int | None:
 
 
 def _seconds(begins: Sequence[int | None]) -> tuple[float, ...]:
-    """Seconds since the first one; empty unless each is later than the one before."""
+    """Seconds; empty unless each is later than the one before."""
     known = [begin for begin in begins if begin is not None]
     if len(known) < len(begins) or any(earlier >= later for earlier, later in pairwise(known)):
         return ()
-    return tuple((begin - known[0]) / 1e6 for begin in known)
+    return tuple(begin / 1e6 for begin in known)
 
 
 def _alternates(slots: Sequence[Slot], rounds: Mapping[Slot, Sequence[Round]]) -> bool | None:

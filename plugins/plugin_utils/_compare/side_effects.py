@@ -15,7 +15,7 @@ from .._records.round import Round
 from .._statistics import gates
 from .._statistics.looks import AFTER, BEFORE, LOOKS, PHASES
 from .._statistics.ranks import hodges_lehmann_ratio, mann_whitney, median
-from .._statistics.verdict import INCONCLUSIVE, UNCHANGED, Verdict, beyond
+from .._statistics.verdict import IMPROVED, INCONCLUSIVE, UNCHANGED, Verdict, beyond
 from . import pooled
 from .flags import retransmits, retransmitted
 from .pair import Comparison
@@ -24,6 +24,7 @@ from .wording import gain, some
 
 FEWEST_STALLS = 2
 """One stall is chance."""
+FADES = "the gain does not last"
 
 Hosts = Mapping[str, Sequence[Comparison]]
 """The comparisons of each host, without controls."""
@@ -77,6 +78,17 @@ def with_stalls(
     if verdict.word == UNCHANGED:
         return Verdict(INCONCLUSIVE, f"{told}; otherwise {verdict.reason}", "stalls"), [], []
     return verdict, [f"{told}."], []
+
+
+def fading(word: str, lines: Sequence[Line], contrasts: int) -> list[str]:
+    """A guard if less than half of the gain is left in the second half of the rounds."""
+    known = [pooled.levelled(line) for line in pooled.merged(lines) if line.alternates and line.starts is None]
+    if word != IMPROVED or not known:
+        return []
+    first, second, p = gates.fading(known)
+    if p > gates.HARM_P / contrasts or math.log(second) > math.log(first) / 2.0:
+        return []
+    return [f"{FADES}: {gain(first)} in the first half of the rounds, {gain(second)} in the second."]
 
 
 def lost(hosts: Hosts) -> list[str]:

@@ -32,13 +32,13 @@ from . import pooled, side_effects, tails
 from .pair import Comparison, order_flags
 from .pooled import Line, Pooled
 from .shapes import Part, Row
-from .wording import figures, gain, more_rounds, on_control, some, verdict_on
+from .wording import GROUPS, figures, gain, more_rounds, on_control, some, verdict_on
 
 TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
 FEWEST_TO_NAME = 3
 """With two hosts nobody can say which of them differs."""
 MOST_NAMED = 0.25
-"""If more of the hosts differ from the site, the site is two groups."""
+"""If more of the hosts differ from the site, or got better and worse, the site is two groups."""
 
 
 class Host(NamedTuple):
@@ -80,10 +80,27 @@ def rows(contrast: str, comparisons: Sequence[Comparison], absent: int = 0, cont
     if len(hosts) < 2:
         return of_hosts
     ratios = {str(row["host"]): row["ratio"] for row in of_hosts if row["ratio"] is not None}
-    worse = gates.harmed(ratios, [str(row["host"]) for row in of_hosts if row["verdict"] == REGRESSED], contrasts)
+    by_word = {word: [str(row["host"]) for row in of_hosts if row["verdict"] == word] for word in (IMPROVED, REGRESSED)}
+    if min(map(len, by_word.values())) > max(MOST_NAMED * len(hosts), FEWEST_TO_NAME - 1):
+        groups = _Harm(
+            [], [f"{GROUPS}{_group(by_word[IMPROVED])} got better, and {_group(by_word[REGRESSED])} got worse."]
+        )
+        return [_site_row(contrast, hosts, absent, contrasts, groups), *of_hosts]
+    worse = gates.harmed(ratios, by_word[REGRESSED], hosts[0].material, contrasts)
     middle = gain(median([*ratios.values()])) if worse else ""
-    harm = [f"{name} got worse: {gain(ratios[name])}, while the median of the hosts is {middle}." for name in worse]
-    return [_site_row(contrast, hosts, absent, contrasts, harm), *of_hosts]
+    told = [f"{name} got worse: {gain(ratios[name])}, while the median of the hosts is {middle}." for name in worse]
+    return [_site_row(contrast, hosts, absent, contrasts, _Harm(worse, told)), *of_hosts]
+
+
+class _Harm(NamedTuple):
+    """The hosts that got worse by themselves, and the guards on them."""
+
+    names: Collection[str]
+    guards: Sequence[str]
+
+
+def _group(names: Sequence[str]) -> str:
+    return f"{len(names)} of them ({some(names)})"
 
 
 def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
@@ -112,13 +129,14 @@ def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> Row:
     found = pooled.of_host(host.line, host.material, contrasts, host.step)
     decided = _unless_lost(verdict_on(found, host.material, host.step), [host], absent)
     decided, stalls, seen = side_effects.with_stalls(decided, [host.line], contrasts, _declared([host]))
+    stalls += side_effects.fading(decided.word, [host.line], contrasts)
     verdict = _turned_away([host]) or on_control(host.control) or decided
     named = [_named("workload", item) for item in _workloads([host])]
     return _row(contrast, [host], [host], found, verdict, contrasts, guards=stalls, flags=seen, named=named)
 
 
-def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int, harm: Sequence[str]) -> Row:
-    """``harm``: the guards on hosts that got worse; they say nothing new if the whole site did."""
+def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int, harm: _Harm) -> Row:
+    """The guards of ``harm`` say nothing new if the whole site got worse. They do not hide what others say."""
     able = [host for host in hosts if host.usable and not host.blocked]
     enough = [host for host in able if not host.few]
     # among hosts with enough rounds, a host with fewer has lost its records
@@ -126,14 +144,20 @@ def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int,
     able = enough or able
     material, step = hosts[0].material, mean([host.step for host in able or hosts])
     found = pooled.of_site([host.line for host in able], material, contrasts, step)
+    aside: list[str] = []
+    if found.word == INCONCLUSIVE and 0 < len(harm.names) <= MOST_NAMED * len(able):
+        others = pooled.of_site([host.line for host in able if host.name not in harm.names], material, contrasts, step)
+        if others.word == IMPROVED:
+            found, aside = others, [f"the figures of this row are those of the hosts without {some([*harm.names])}."]
     verdict = _unless_lost(verdict_on(found, material, step), hosts, absent, few)
     verdict, stalls, seen = side_effects.with_stalls(verdict, [host.line for host in able], contrasts, _declared(able))
     if not able:
         moved = Verdict(INCONCLUSIVE, "the control changed on every host that has comparable data", "control")
         verdict = _turned_away(hosts) or moved
-    guards = [*(harm if verdict.word != REGRESSED else ()), *side_effects.lost(_comparisons(hosts)), *stalls]
+    guards = [*(harm.guards if verdict.word != REGRESSED else ()), *side_effects.lost(_comparisons(hosts)), *stalls]
+    guards += side_effects.fading(verdict.word, [host.line for host in able], contrasts)
     named: list[Part] = []
-    last: list[str] = []
+    last = aside
     if found.effect is not None:
         apart = _different_hosts(able, found.effect.ratio)
         if len(apart) > MOST_NAMED * len(able):

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from .._experiment.outcomes import first_rows
 from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, UNCHANGED, VERDICTS, Limits
-from . import tails
+from . import side_effects, tails
 from .flags import OTHER_WORK
 from .pair import Comparison
 from .shapes import Part, Row
-from .wording import gain
+from .wording import GROUPS, gain
 
 MOST = 3
 """More names than this make a headline unreadable."""
@@ -65,7 +65,7 @@ def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measure
     if not rows:
         return "No measurement of this change was found."
     first, counts = rows[0], count(comparisons)
-    urgent = (" got worse: ", " and none after.")
+    urgent = (" got worse: ", GROUPS, " and none after.", side_effects.FADES)
     harm = [guard.rstrip(".") for guard in first["guards"] if any(words in guard for words in urgent)]
     more = [f"{len(harm) - MOST} more got worse"] if len(harm) > MOST else []
     others = []
@@ -84,7 +84,12 @@ def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measure
         others.append("1 host not measured" if not_measured == 1 else f"{not_measured} hosts not measured")
     result = f"{subject(first)}: {first['reason'].rstrip('.')}"
     if first["verdict"] == INCONCLUSIVE:
-        result = undecided(first, comparisons)
+        differ = first["cause"] == "noise" and any(" got worse" in guard for guard in harm)
+        result = (
+            "Undecided on the whole, because the change is not worth the same everywhere"
+            if differ
+            else undecided(first, comparisons)
+        )
     return "; ".join([*harm[:MOST], *more, result, *others]) + "."
 
 

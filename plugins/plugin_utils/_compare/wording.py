@@ -14,6 +14,9 @@ from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED, UN
 from .pooled import Pooled
 from .shapes import FiguresWithLevel
 
+GROUPS = "the hosts are two groups: "
+"""Begin of the guard on a site of which some hosts got better and others worse."""
+
 
 def verdict_on(found: Pooled, material: float, step: float = 0.0) -> Verdict:
     """The verdict with its reason; ``step``: one step of the figures as a fraction, infinity: unknown."""

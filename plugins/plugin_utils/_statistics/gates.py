@@ -10,8 +10,8 @@ from statistics import NormalDist
 from typing import NamedTuple, TypeVar
 
 from . import ranks
-from .looks import Look
-from .series import Effect, Reading, centre, effect
+from .looks import AFTER, Look
+from .series import Effect, Reading, centre, effect, sides
 from .verdict import beyond
 
 Name = TypeVar("Name", bound=Hashable)
@@ -134,15 +134,18 @@ def deviations(
     ]
 
 
-def harmed(ratios: Mapping[str, float], regressed: Collection[str], contrasts: int = 1) -> list[str]:
+def harmed(ratios: Mapping[str, float], regressed: Collection[str], material: float, contrasts: int = 1) -> list[str]:
     """The hosts that got worse by themselves, from the ratios of all of them and the names of the REGRESSED ones.
 
     Among many hosts one is REGRESSED by chance: it also has to lie 1 + z(1 - .01/H) robust deviations below the median.
+    One of few has to be worse than the median of the others by more than the limit: if all lose a little, some seem to
+    lose more.
     Simulated for this collection (250 to 2,000 sites of 10 to 300 hosts a cell, 6 rounds, noise to 8 %): without harm
     0 to 0.3 % of the sites name a host; one that is 20 % worse at 5 % noise is named in 87 to 91 %, 50 % worse always.
     """
     if len(ratios) < RANKED_FROM:
-        return sorted(regressed)
+        others = {name: [ratio for other, ratio in ratios.items() if other != name] or [1.0] for name in regressed}
+        return sorted(name for name in regressed if beyond(ratios[name] / ranks.median(others[name]), material))
     logs = {name: math.log(ratio) for name, ratio in ratios.items()}
     middle = ranks.median([*logs.values()])
     deviation = MAD_TO_SIGMA * ranks.median([abs(log - middle) for log in logs.values()])
@@ -165,6 +168,29 @@ def stalled(values: Sequence[float]) -> list[bool]:
 def sure(ps: Mapping[Name, float], level: float) -> list[Name]:
     """The names that count although there are so many tests (Holm): any of them is false with at most this chance."""
     return [name for name, p in zip(ps, ranks.holm([*ps.values()]), strict=True) if p <= level]
+
+
+def fading(lines: Sequence[Sequence[Reading]]) -> tuple[float, float, float]:
+    """Gains in the first and in the second half of the rounds, and the one-sided p that the second one is as large.
+
+    Per host its readings in the order of time. What the state and the half are worth is taken out of each; what is left
+    ranks higher after the change and early, or before it and late, if the gain fades.
+    """
+    halves: list[list[Reading]] = [[], []]
+    rest: dict[bool, list[float]] = {True: [], False: []}
+    for readings in lines:
+        states = {state: ranks.median([value for other, value in readings if other == state]) for state, _v in readings}
+        for late, part in enumerate((readings[: len(readings) // 2], readings[len(readings) // 2 :])):
+            halves[late] += part
+            flat = [value - states[state] for state, value in part]
+            middle = ranks.median(flat)
+            for (state, _value), value in zip(part, flat, strict=True):
+                rest[(state == AFTER) != bool(late)].append(math.exp(value - middle))
+    known = [sides(half) for half in halves]
+    if not all(side for both in known for side in both):
+        return 1.0, 1.0, 1.0
+    first, second = (ranks.hodges_lehmann_ratio(*both) for both in known)
+    return first, second, p_of_more(rest[False], rest[True])
 
 
 def more_after(hits: tuple[int, int], of: tuple[int, int]) -> float:

@@ -429,6 +429,41 @@ def test_a_host_that_differs_from_many_others_is_named():
     assert (report["verdict"], report["pooled"][0]["guards"]) == ("REGRESSED", [])
 
 
+def test_two_groups_of_hosts_are_the_headline_and_one_worse_host_of_few_hides_no_verdict():
+    plan = replace(BETTER, hosts=tuple(f"app{number}" for number in range(1, 9)), sizes=(1000,))
+    report = with_one_worse(plan, "app3", 0.25)
+    assert (report["verdict"], report["pooled"][0]["warnings"]) == ("IMPROVED", True)
+    assert report["headline"].startswith("app3 got worse: 2") and "without app3" in report["pooled"][0]["flags"][-1]
+    worse = {"app2", "app3", "app5", "app8"}
+    records = [r for r in factory.make_change(plan) if r["host"] not in worse]
+    records += [r for r in factory.make_change(replace(plan, effect=0.12)) if r["host"] in worse]
+    report = report_of(records)
+    groups = "4 of them (app1, app4, app6, app7) got better, and 4 of them (app2, app3, app5, app8) got worse"
+    assert report["headline"].startswith(f"the hosts are two groups: {groups}; Undecided on the whole")
+    assert "the rounds differ" not in report["headline"] and report["pooled"][0]["guards"] == [
+        f"the hosts are two groups: {groups}."
+    ]
+    (step,) = [step for step in report["next_steps"] if step.startswith("Take the change back where")]
+    assert "undo it by hand" in step
+    # if all lose a little, none is said to have lost more
+    site, *hosts = report_of(factory.make_change(replace(plan, hosts=plan.hosts[:5], effect=0.04)))["pooled"]
+    assert site["guards"] == []
+
+
+@pytest.mark.parametrize(("left", "lasts"), [(0.2, False), (0.9, True)])
+def test_a_gain_that_does_not_last_is_a_guard(left, lasts):
+    plan = replace(BETTER, hosts=tuple(f"app{number}" for number in range(1, 6)), effect=-0.15)
+    records = list(factory.make_change(plan))
+    late = [record for record in records if record["round"] > 3]
+    spoil(late, figures(lambda figure: (1.0 - 0.15 * left) / 0.85 * figure), "after")
+    report = report_of(records)
+    guards = report["pooled"][0]["guards"]
+    assert (report["verdict"], report["pooled"][0]["warnings"], bool(guards)) == ("IMPROVED", not lasts, not lasts)
+    if not lasts:
+        assert guards[0].startswith("the gain does not last: 1") and "% better in the first half" in guards[0]
+        assert report["headline"].startswith("the gain does not last")
+
+
 def test_a_harmed_host_comes_first_and_the_change_is_not_kept():
     plan = replace(BETTER, hosts=tuple(f"app{number}" for number in range(1, 25)), sizes=(1000,))
     report = with_one_worse(plan, "app7", 0.5)

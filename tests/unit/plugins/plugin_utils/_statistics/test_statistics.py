@@ -327,10 +327,12 @@ def test_a_harmed_host_is_far_below_the_others_by_their_own_spread():
         # one value among 24 hardly moves the median, and not at all if it was below it before
         assert logs["app7"] < middle
         ratios["app7"] = math.exp(middle - (far + offset) * deviation)
-        assert gates.harmed(ratios, ["app7"]) == named
-        assert gates.harmed(ratios, []) == []
-    assert gates.harmed({"a": 0.9, "b": 1.1}, ["a"]) == ["a"]
-    assert gates.harmed({f"app{place}": 0.8 for place in range(10)}, ["app3"]) == []
+        assert gates.harmed(ratios, ["app7"], 0.05) == named
+        assert gates.harmed(ratios, [], 0.05) == []
+    assert gates.harmed({f"app{place}": 0.8 for place in range(10)}, ["app3"], 0.05) == []
+    # of few hosts one has to be worse than the others by more than the limit, in whatever they lose together
+    assert gates.harmed({"a": 0.9, "b": 1.1}, ["a"], 0.05) == gates.harmed({"a": 0.9}, ["a"], 0.05) == ["a"]
+    assert gates.harmed({"a": 0.94, "b": 0.97, "c": 0.98}, ["a"], 0.05) == []
 
 
 def test_a_stalled_round_is_far_below_the_others_and_over_twice_as_long():
