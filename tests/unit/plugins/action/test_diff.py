@@ -212,8 +212,8 @@ def test_the_nearest_of_many_runs(results: Path) -> None:
 @pytest.mark.parametrize(
     "content, message",
     [
-        (b"{", "{} is no JSON file"),
-        (b"[" * 100_000, "{} is no JSON file"),
+        (b"{", "{}: it is no JSON"),
+        (b"[" * 100_000, "{}: it is nested too deeply"),
         (b"9" * 5000, "{}: "),
         (b"[]", "{}: the file is a list; an object belongs there"),
         (
