@@ -200,19 +200,11 @@ def test_values_that_are_neither_state_are_not_given_up(site: Site) -> None:
 
 
 @pytest.mark.gate
-def test_a_round_of_an_experiment_is_one_line_with_the_callback_quiet(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ANSIBLE_STDOUT_CALLBACK", "zpower.sap_tuning.quiet")
+def test_each_round_of_an_experiment_says_how_far_it_is(site: Site) -> None:
     passed, text = site.play("experiment", limit="app1", experiment_rounds=2, **EXPERIMENT)
     assert passed, text
-    lines = text.splitlines()
-    first = next(number for number, line in enumerate(lines) if line.startswith("round 1 of 4: "))
-    assert [line.split(",")[0].split(":")[0] for line in lines[first : first + 4]] == [
-        f"round {number} of 4" for number in (1, 2, 3, 4)
-    ], text
-    assert len(lines) <= 40, text
-    # the same command has nothing left to do, and shows more with -v
-    passed, more = site.play("experiment", "-v", limit="app1", experiment_rounds=2, **EXPERIMENT)
+    lines = [line.split(",")[0].split(":")[0] for line in text.splitlines() if line.startswith("round ")]
+    assert lines == [f"round {number} of 4" for number in (1, 2, 3, 4)], text
+    # the same command has nothing left to do
+    passed, more = site.play("experiment", limit="app1", experiment_rounds=2, **EXPERIMENT)
     assert passed and "round 1 of" not in more
-    assert more.count("\nTASK [") > 5 >= text.count("\nTASK ["), more

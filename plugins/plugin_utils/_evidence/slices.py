@@ -19,7 +19,9 @@ from .._pages import to_json
 from .._pages.text import listed, moment, natural, one_line, shorten
 from .._pages.writing import Written, write_formats
 from .._records.checks import LONGEST_NAME, check_slug, show
-from .._records.files import LOCK, folder_below, locked
+from .._records.files import LOCK, folder_below, locked, read_regular
+from .._records.record_files import parse_json
+from .._records.shapes import check_shape
 from . import files
 from .document import assemble
 from .shapes import Document, RunFields, SliceUse, WaiverUse
@@ -110,12 +112,12 @@ def _name(folder: Path) -> str:
 def _uses(path: Path, parts: Sequence[Part], own: str) -> list[SliceUse]:
     """The slices with what the last union at this path knows of them: each process unites its own slice when it writes
     it, so whatever else is new came from somewhere else, unless a person brings slices together."""
-    try:
-        last = files.read(path)
-    except (OSError, ValueError):
-        last = None
-    known = {(use["file"], use["sha256"]): use["late"] for use in last.get("slices") or ()} if last else {}
-    late = bool(own) or bool(last and last["run"]["ended"])
+    known, late = {}, bool(own)
+    with contextlib.suppress(OSError, ValueError, RecursionError, LookupError, TypeError):
+        last = parse_json(read_regular(path, files.LARGEST_FILE))  # not all of it is checked: it may be large
+        check_shape(last["slices"], list[SliceUse])
+        known = {(use["file"], use["sha256"]): use["late"] for use in last["slices"]}
+        late |= bool(last["run"]["ended"])
     uses = [use for _document, use in parts]
     return [{**use, "late": use["file"] != own and known.get((use["file"], use["sha256"]), late)} for use in uses]
 

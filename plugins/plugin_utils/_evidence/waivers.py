@@ -83,16 +83,15 @@ def broad(tuning: str, subject: str, hosts: Iterable[str], everyone: bool = Fals
 def of_everyone(value: object, groups: Mapping[str, Collection[str]]) -> list[list[str]]:
     """The ``hosts`` of waivers that fit every host of an inventory, and do not name each one."""
     known = {*groups.get("all", ())}
-    found = []
-    for item in value if isinstance(value, (list, tuple)) and len(known) > 1 else ():
-        patterns = _hosts(item.get("hosts"), []) if isinstance(item, Mapping) else ()
-        members = (name for group in groups if _fits_any(group, patterns) for name in groups[group])
-        if not known.issuperset(patterns) and known <= {
-            *members,
-            *(name for name in known if _fits_any(name, patterns)),
-        }:
-            found.append([*patterns])
-    return found
+    if not isinstance(value, (list, tuple)) or len(known) < 2:
+        return []
+    given = {_hosts(item.get("hosts"), []) for item in value if isinstance(item, Mapping)}
+    return [[*patterns] for patterns in sorted(given) if not known.issuperset(patterns) and _all_fit(patterns, groups)]
+
+
+def _all_fit(patterns: Sequence[str], groups: Mapping[str, Collection[str]]) -> bool:
+    members = {name for group in groups if _fits_any(group, patterns) for name in groups[group]}
+    return all(name in members or _fits_any(name, patterns) for name in groups["all"])
 
 
 def _fits_any(name: str, patterns: Iterable[str]) -> bool:

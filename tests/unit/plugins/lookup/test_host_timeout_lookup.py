@@ -15,7 +15,7 @@ from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.lookup import host_timeout
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COLLECTION
 
-ASKING = {"tuning", "tunings", "platform_settings_info", "leftovers_info"}
+ASKING = {"tuning", "tunings", "platform_settings_info", "leftovers_info", "niping"}
 
 
 def seconds(*names: str, **variables: Any) -> int:
