@@ -15,7 +15,9 @@ from ..plugin_utils._actions.measuring import (
     check_writable,
     collector,
     encoded,
+    hidden,
     lost,
+    revealed,
     summarize,
     without_raw,
     without_server,
@@ -75,8 +77,15 @@ class ActionModule(HonestAction):
         spec = {**entry_point.ARGUMENTS, **MODULES[self.module].ARGUMENTS}
         _result, options = self.validate_argument_spec(argument_spec=spec, required_by={"change": "phase"})
         arguments = {name: value for name, value in self._task.args.items() if name not in IDS}
+        if (options["session"] or {}).get("token"):
+            session = options["session"]
+            arguments["session"] = {**session, "token": revealed(session["token"])}
         if options["side"] != "client":
-            return self._module(arguments, given)
+            answer = self._module(arguments, given)
+            if "__measure_side" in given and answer.get("session", {}).get("token"):
+                # the role keeps the session as a fact, and the result of its task is shown
+                answer["session"]["token"] = hidden(str(answer["session"]["token"]))
+            return answer
         ids = self._ids(options, given)
         if ids["change"] is not None:
             self._prepare(arguments, options, ids)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -187,6 +188,9 @@ def test_one_server_serves_all_rounds(tmp_path: Path) -> None:
     assert "round 1 of 3]" in done.stdout and "round 3 of 3, about " in done.stdout
     # each round has measure_lifetime seconds
     assert '"lifetime": 10800' in done.stdout
+    # neither a result nor a fact has the token, but a handle of this run
+    tokens = re.findall(r'"token": "(.*?)"', done.stdout)
+    assert tokens and all(token.startswith(("zpower-token-", "VALUE_SPECIFIED")) for token in tokens), tokens
     assert sorted(path.name for path in (tmp_path / "results" / "c1" / "app1").iterdir()) == [
         f"before-{number}-pingpong-1000B-peer.json" for number in (1, 2, 3)
     ]

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 
-from .._host.drop_ins import temporaries
+from .._host.drop_ins import one_line, temporaries
 from .._host.host import HostError
 from .places import SERVICE, UNITS, WANTS
 
@@ -37,7 +37,7 @@ def quoted(program):
         return program
     for sign, escaped in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
         program = program.replace(sign, escaped)
-    return '"%s"' % program
+    return '"%s"' % one_line(program)
 
 
 def systemctl(host, *arguments):

@@ -18,6 +18,7 @@ import time
 
 from .errors import HostError
 
+SYSTEM_FOLDERS = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")
 # The most that a program may print: more than any program prints that this collection reads.
 MOST = 16 * 1024 * 1024
 # A program gets this long to end by itself after SIGTERM, as to release its locks.
@@ -36,6 +37,11 @@ class Stopped(HostError):
         self.printed = printed
 
 
+def folders_of(path):
+    """The folders of the text of PATH, without empty and relative ones: these lead to where somebody works."""
+    return [folder for folder in path.split(os.pathsep) if os.path.isabs(folder)]
+
+
 def start(argv, begin=None, **options):
     """A Popen of argv. begin: called in the new process, before the program. options: as for Popen; an
     output that is not given is thrown away, and without stdin there is no input. Without cwd, it works in /: the
@@ -46,8 +52,10 @@ def start(argv, begin=None, **options):
     if signal.getsignal(signal.SIGTERM) == signal.SIG_IGN:
         # a deputy and a guardian ignore it, and a program would inherit that
         begin = functools.partial(_end_by_default, begin)
+    given = options.get("env", os.environ)
+    path = os.pathsep.join(folders_of(given.get("PATH", "")) or SYSTEM_FOLDERS)
+    options.update(env=dict(given, PATH=path), start_new_session=True, preexec_fn=begin)
     options = dict(dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), **dict({"cwd": "/"}, **options))
-    options.update(start_new_session=True, preexec_fn=begin)
     # not AnsibleModule.run_command(): it shares the session, and waits for all that hold its pipes
     return subprocess.Popen(argv, **options)  # pylint: disable=ansible-bad-function
 

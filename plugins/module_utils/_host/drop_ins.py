@@ -8,6 +8,7 @@ Lines outside the blocks are left unchanged.
 import errno
 import functools
 import os
+import re
 from collections import namedtuple
 
 from .host import TEMPORARY, HostError
@@ -18,7 +19,20 @@ Setting = namedtuple("Setting", "file line text value")
 # folders and prefix of the drop-in files of this collection: rules.d/91-zpower-sap-tuning-rps.rules
 FOLDERS = ("/etc/udev/rules.d", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/modules-load.d")
 PREFIX = "91-zpower-sap-tuning-"
+_CONTROL = re.compile("[\0-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 _BEGIN, _END = "# zpower.sap_tuning begin ", "# zpower.sap_tuning end "
+
+
+def one_line(text, no=""):
+    """The text, for one line of a file that programs of root read. no: characters that mean something there.
+
+    Raises HostError for these and for line breaks and other control characters: names come from devices and folders.
+    """
+    if _CONTROL.search(text) or any(sign in text for sign in no):
+        raise HostError(
+            "%s cannot be written into a file of the system: give it a name without such characters" % ascii(text)
+        )
+    return text
 
 
 class DropIn:
@@ -53,7 +67,8 @@ class DropIn:
         before, dummy, after = self._split(subject)
         if not before and not after and text is not None:
             before = self._header.splitlines()
-        block = [] if text is None else [_BEGIN + subject] + text.splitlines() + [_END + subject]
+        lines = [one_line(line) for line in [_BEGIN + subject] + (text or "").split("\n") + [_END + subject]]
+        block = [] if text is None else lines
         lines = before + block + after
         if lines == self._header.splitlines() or not lines:
             self._host.remove(self.path)

@@ -310,7 +310,8 @@ class Host:
             # other users do not get root's environment
             environment = identity.environment(os.environ)
             become = self._become(identity)
-        environment["PATH"] = os.pathsep.join([environment.get("PATH", ""), "/usr/sbin", "/sbin", "/usr/bin", "/bin"])
+        folders = commands.folders_of(environment.get("PATH", ""))
+        environment["PATH"] = os.pathsep.join(folders + list(commands.SYSTEM_FOLDERS))
         environment.update(env or {}, LC_ALL="C")
         try:
             process = commands.start(

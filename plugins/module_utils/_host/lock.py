@@ -22,11 +22,12 @@ class Busy(HostError):
 
 
 class Lock:
-    """A lock file of one host. Its folder must exist."""
+    """A lock file of one host. Its folder must exist. own: refuse a file of another user, who could hold its lock."""
 
-    def __init__(self, host, path):
+    def __init__(self, host, path, own=False):
         self._host = host
         self._path = path
+        self._own = own
         self._descriptor = None
 
     @property
@@ -59,8 +60,11 @@ class Lock:
             except OSError as error:
                 raise refused("cannot create %s" % self._path, error) from error
             try:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                found = os.fstat(descriptor)
+                if not stat.S_ISREG(found.st_mode):
                     raise HostError("%s must be a lock file but is not a regular file: remove it" % self._path)
+                if self._own and found.st_uid != os.geteuid():
+                    raise HostError("%s belongs to another user: remove it" % self._path)
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 # a run that has just ended may have removed the file between open and flock
                 if os.path.lexists(path) and os.path.samestat(os.fstat(descriptor), os.lstat(path)):

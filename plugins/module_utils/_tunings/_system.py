@@ -9,6 +9,7 @@ from abc import abstractmethod
 
 from .._engine.tuning import RUNNING, STORED, Knob, Subject, Tuning, UnsupportedError, explained
 from .._host import kernel
+from .._host.drop_ins import one_line
 from .._host.host import HostError
 from .._machine.other_settings import SystemKnob, at_boot, of_system
 
@@ -34,7 +35,8 @@ def sysctl_knob(name, own):
 
 def stored_line(name, path, value):
     """The line of sysctl.d that gives a sysctl a value, or that of tmpfiles.d for another file of the kernel."""
-    return "%s = %s" % (name, value) if path.startswith("/proc/sys/") else "w %s - - - - %s" % (path, value)
+    line = "%s = %s" % (name, value) if path.startswith("/proc/sys/") else "w %s - - - - %s" % (path, value)
+    return one_line(line, no="\"'\\%")
 
 
 class KernelTuning(Tuning):

@@ -5,10 +5,12 @@
 import base64
 import json
 import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ansible import constants
 from ansible.release import __version__ as ansible_core_version
 
 from ...module_utils._measure.round import rounds
@@ -18,6 +20,27 @@ from .._records.grouping import by_key
 from .._records.round import ROUND_TRIP
 from .._statistics.ranks import median
 from .variables import COLLECTION, collection_version
+
+HIDDEN = "zpower-token-"
+"""A handle of a token: the name of a file of this run of Ansible, which removes its folder at its end."""
+
+
+def hidden(token: str) -> str:
+    """A handle with which only this run gets the token of a server: what is shown and kept as a fact has no secret."""
+    descriptor, path = tempfile.mkstemp(prefix=HIDDEN, dir=constants.DEFAULT_LOCAL_TMP)
+    with os.fdopen(descriptor, "w", encoding="ascii") as stream:
+        stream.write(token)
+    return os.path.basename(path)
+
+
+def revealed(token: str) -> str:
+    """The token of a handle, which any other token is itself; ValueError for one of another run."""
+    if not token.startswith(HIDDEN):
+        return token
+    try:
+        return Path(constants.DEFAULT_LOCAL_TMP, os.path.basename(token)).read_text("ascii")
+    except FileNotFoundError:
+        raise ValueError("the session of the measuring server is of another run: start a server in this one") from None
 
 
 def collector() -> dict[str, str]:

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from typing import IO
 
+from ...module_utils._host.commands import folders_of
 from .._records.cpu_window import CpuFileError, CpuWindow, WindowOptions
 from . import nmon, sysstat
 
@@ -94,7 +95,8 @@ def _text_of(path: str) -> str:
 
 def _converted(path: str) -> str:
     """The JSON of a binary file of sar, from the controller's sadf."""
-    sadf = shutil.which("sadf")
+    folders: list[str] = folders_of(os.environ.get("PATH", ""))  # type: ignore[no-untyped-call]
+    sadf = shutil.which("sadf", path=os.pathsep.join(folders))
     if sadf is None:
         raise CpuFileError(f"this is a binary file of sar, and the controller has no sadf: {HOW_TO_CONVERT}")
     argv = [sadf, "-j", os.path.abspath(path), "--", "-u", "ALL", "-P", "ALL"]

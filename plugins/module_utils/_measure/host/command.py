@@ -14,6 +14,7 @@ import os
 import re
 from collections import namedtuple
 
+from ..._host.commands import folders_of
 from ..._host.errors import HostError
 from ..._host.identities import Identity, owner_of_program, uid_of
 from ..errors import MeasureError
@@ -169,13 +170,13 @@ def _program(word, directory, search_path):
     if os.path.basename(word) != word:
         path = os.path.join(directory, word)
         if not programs.is_program(path):
-            raise MeasureError("%s is no executable file" % path)
+            raise MeasureError("%s is not an executable file" % path)
         return path
     found = programs.find(word, None, search_path)
     if found is None:
         raise MeasureError(
             "%s was not found in %s: install it, or name its path"
-            % (word, ", ".join(programs.folders_of(search_path)) or "PATH")
+            % (word, ", ".join(folders_of(search_path)) or "PATH")
         )
     return os.path.abspath(found)
 

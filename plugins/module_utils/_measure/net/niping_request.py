@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From the options of the module niping to a server, and to the workloads of a round."""
 
+from ..._host.commands import folders_of
 from .. import transport
 from ..errors import MeasureError
 from ..workloads import programs
@@ -51,7 +52,7 @@ def choose(tool, path, search_path, kind=transport.TCP, rate=0):
     if binary is not None:
         return niping.TOOL, binary, []
     if tool == niping.TOOL:
-        where = ", ".join(list(programs.SAP_FOLDERS_TEXT) + programs.folders_of(search_path))
+        where = ", ".join(list(programs.SAP_FOLDERS_TEXT) + folders_of(search_path))
         raise MeasureError("SAP's niping was not found in %s: set path to it, or tool to pingpong" % where)
     return pingpong.TOOL, None, ["SAP's niping was not found on this host: pingpong of this collection measures"]
 

@@ -3,7 +3,6 @@
 """The measurement server of a host: a daemon that a module starts, and stops by its session."""
 
 import contextlib
-import fcntl
 import functools
 import os
 import resource
@@ -15,6 +14,8 @@ import tempfile
 import time
 
 from ..._host import commands, daemon
+from ..._host.host import Host, HostError
+from ..._host.lock import Lock
 from .. import processes, transport, wire
 from ..errors import MeasureError
 from ..net import pingpong
@@ -44,23 +45,20 @@ def _serve(listeners, token, lifetime, start_child, say_ready):
 
 @contextlib.contextmanager
 def _one_at_a_time():
-    """Let one server start at a time: another one could take a free port before the program listens there.
+    """Let one server of this user start at a time: another one could take a free port before the program listens there.
 
-    The lock is on the folder for temporary files. If it cannot be had in time, the server starts without it.
+    No other user can open the lock file. If the lock cannot be had in time, or the name belongs to somebody else, the
+    server starts without it: a program that finds its port taken ends.
     """
-    folder, deadline = os.open(tempfile.gettempdir(), os.O_RDONLY), time.monotonic() + TURN_TIMEOUT
+    host, path = Host(), os.path.join(tempfile.gettempdir(), "zpower-measure-%d.lock" % os.geteuid())
+    lock = Lock(host, path, own=True)
     try:
-        while time.monotonic() < deadline:
-            try:
-                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                time.sleep(0.05)
-            except OSError:
-                break
+        with contextlib.suppress(HostError):
+            if host.owner(path) is None:
+                lock.take("process %d" % os.getpid(), TURN_TIMEOUT)
         yield
     finally:
-        os.close(folder)
+        lock.release()
 
 
 @_one_at_a_time()
@@ -102,9 +100,12 @@ def _accepts(child, address, port):
     while child.poll() is None and time.monotonic() < deadline:
         try:
             socket.create_connection((serving.own_address(address), port), 1.0).close()
-            return True
+            # somebody else may have taken the port since it was free
+            if processes.has_port(child.pid, port):
+                return True
         except OSError:
-            time.sleep(0.05)
+            pass
+        time.sleep(0.05)
     return False
 
 

@@ -32,22 +32,19 @@ SAP_FOLDERS = ("/usr/sap/[A-Z]*/*/exe", "/usr/sap/[A-Z]*/SYS/exe/run", "/usr/sap
 SAP_FOLDERS_TEXT = ("/usr/sap/<SID>/<instance>/exe", "/usr/sap/<SID>/SYS/exe/run", "/usr/sap/hostctrl/exe")
 
 
-def folders_of(search_path):
-    """The folders of the text of PATH."""
-    return [folder for folder in search_path.split(os.pathsep) if folder]
-
-
 def find(name, path, search_path, folders=(), root="/"):
     """The program to use, or None: path, else the first in folders (patterns below root) and in PATH.
 
-    A path that the user gave must be an executable file: MeasureError otherwise.
+    A path that the user gave must be absolute and an executable file: MeasureError otherwise.
     """
     if path:
-        if is_program(path):
+        if os.path.isabs(path) and is_program(path):
             return path
-        raise MeasureError("%s is no executable file: set path to %s, or leave it out" % (path, name))
+        raise MeasureError(
+            "%s is not an executable file with an absolute path: set path to %s, or leave it out" % (path, name)
+        )
     found = [one for pattern in folders for one in sorted(glob.glob(os.path.join(root, pattern.lstrip("/"), name)))]
-    found += [os.path.join(folder, name) for folder in folders_of(search_path)]
+    found += [os.path.join(folder, name) for folder in commands.folders_of(search_path)]
     return next((one for one in found if is_program(one)), None)
 
 
@@ -58,7 +55,7 @@ def require(name, path, search_path, else_take="", folders=None):
     """
     binary = find(name, path, search_path, folders or ())
     if binary is None:
-        where = ", ".join(list(folders or ()) + folders_of(search_path))
+        where = ", ".join(list(folders or ()) + commands.folders_of(search_path))
         if folders is not None:
             raise MeasureError("SAP's %s was not found in %s: set path to it" % (name, where))
         raise MeasureError("%s was not found in %s: install it, or set path%s" % (name, where, else_take))

@@ -5,7 +5,7 @@
 import os
 import re
 
-from ..._host.drop_ins import effective_files, numbered
+from ..._host.drop_ins import effective_files, numbered, one_line
 from ..._machine.other_settings import Setting, boot_scripts, conflict, lines_with, of_tuned, udev_tokens, units
 
 # the file of chzdev for a device
@@ -25,7 +25,7 @@ _FILES = (
 def planned(device, number):
     """The part of chzdev's file that is known before it is written."""
     lines = 'ATTR{[ccwgroup/%s]buffer_count}="%s"\nATTR{[ccwgroup/%s]online}="1"\n'
-    return lines % (device, number, device)
+    return lines % tuple(one_line(text, no='"\\') for text in (device, str(number), device))
 
 
 def attributes(text):

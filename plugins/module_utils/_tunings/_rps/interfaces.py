@@ -17,6 +17,11 @@ def queue_path(interface, queue, attribute):
     return os.path.join(NET, interface, "queues", queue, attribute)
 
 
+def is_plain(text):
+    """Whether a text in quotes means itself in a udev rule. The kernel allows quotes in a name of an interface."""
+    return bool(re.match(r"[\w.,@:+-]+\Z", text))
+
+
 class Interfaces:
     """The interfaces of one host. cpus: the number of online CPUs."""
 
@@ -94,11 +99,6 @@ class Interfaces:
         found = [name for name in names if fnmatch.fnmatchcase(name, pattern) and self.queues(name)]
         if not found and not re.search(r"[*?\[]", pattern):
             raise self.missing(pattern)
-        odd = [name for name in found if re.search(r"[^\w.@:+-]", name)]
-        if odd:
-            raise InputError(
-                "interfaces: '%s' cannot be named in a udev rule; give the interface another name" % odd[0]
-            )
         return [name for name in found if name != "lo"], ["no interface matches %s" % pattern]
 
     def _unfit(self, name, is_off):
@@ -108,6 +108,7 @@ class Interfaces:
         reasons = [
             ("loopback", name == "lo"),
             ("no receive queues", not queues),
+            ("its name cannot be written into a udev rule", not is_plain(name)),
             ("it receives through the one below", self._host.glob(base, "lower_*")),
         ]
         if is_off is not None:

@@ -6,6 +6,7 @@ import fnmatch
 import os
 import re
 
+from ..._engine.tuning import InputError
 from ..._host import cpu_lists
 from ..._host.host import Once
 from ..._machine import hardware, other_settings
@@ -13,7 +14,7 @@ from ..._machine.boot_sources import systemd_version
 from ..._machine.other_settings import conflict
 from ..._machine.services import LEAVES_VERTICAL_ALONE, hotplug_conflicts
 from ..._machine.sysctl_files import path_of, sysctls
-from .interfaces import NET, queue_path
+from .interfaces import NET, is_plain, queue_path
 
 DEFAULT_MASK = "net.core.rps_default_mask"
 # above 80-net-setup-link.rules, which decides the interface's final name
@@ -50,8 +51,12 @@ def rules(interface, queues, values):
     """The udev rules that give receive queues 0 to queues - 1, and late ones, their values ({"rps_cpus": "ff"}).
 
     Tried on real boots: a rule on queues alone is lost if the interface is renamed, because the path of their events is
-    gone by then. Without TEST each write to a missing queue would be logged as an error.
+    gone by then. Without TEST each write to a missing queue would be logged as an error. Raises InputError for a name
+    that means more than itself in a rule.
     """
+    for text in [interface] + [text for pair in values.items() for text in pair]:
+        if not is_plain(text):
+            raise InputError("interfaces: '%s' cannot be named in a udev rule; give the interface another name" % text)
     lines = []
     for queue in range(queues):
         writes = ", ".join('ATTR{queues/rx-%d/%s}="%s"' % (queue, name, values[name]) for name in sorted(values))

@@ -97,6 +97,6 @@ def test_a_program_that_is_not_there(call, tmp_path, monkeypatch):
         result = call(session=session, profile=server.profile, **ROUND)
         assert "SAP's enqt was not found in /usr/sap/PRD/ASCS01/exe, " in result["msg"]
         result = call(session=session, profile=server.profile, path="/nowhere/enqt", **ROUND)
-        assert "/nowhere/enqt is no executable file" in result["msg"]
+        assert "/nowhere/enqt is not an executable file" in result["msg"]
         result = call(session=dict(SESSION, tool="enq_admin"), profile=server.profile, **ROUND)
         assert "whose tool is enqt" in result["msg"]

@@ -23,7 +23,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import PATIENCE, with_a_limit
+from measuring import PATIENCE, script, with_a_limit
 from waiting import until
 
 THEM = pwd.getpwnam("nobody")
@@ -136,6 +136,23 @@ def test_a_program_has_no_input_and_no_open_file(tmp_path):
         assert Host().run([sys.executable, "-c", text]).out == " []\n"
     # nor does it work in the working directory of this process, which may belong to another user
     assert [Host().run(["pwd"]).out, programs.ask(["/bin/pwd"])] == ["/\n"] * 2
+
+
+@pytest.mark.parametrize("path", ["", ":", ".", "bin:..:", None])
+def test_no_program_is_taken_from_the_working_directory(tmp_path, monkeypatch, path):
+    """An empty or relative folder in PATH is one of whoever owns the working directory."""
+    for name in ("id", "bin/id", "only-here", "bin/only-here"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        script(tmp_path / name, "echo theirs\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PATH") if path is None else monkeypatch.setenv("PATH", path)
+    assert Host().run(["id", "-u"]).out == programs.ask(["id", "-u"]) == "%d\n" % os.getuid()
+    for run in (Host().run, programs.ask):
+        with pytest.raises(HostError, match="only-here"):
+            run(["only-here"])
+    assert programs.find("id", None, path or "") is None
+    with pytest.raises(MeasureError, match="absolute path"):
+        programs.find("id", "bin/id", "")
 
 
 @pytest.mark.parametrize("to", ["", " >&2"])

@@ -18,12 +18,18 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.errors import HostError
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.identities import Identity
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.lock import Busy, Lock
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent, serving
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import releasing
 from measuring import PATIENCE, STANDIN, free_port, listens, script, server, target, with_a_limit
 from waiting import until
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 
 
 def alive(session):
@@ -246,19 +252,75 @@ def test_no_server_takes_a_port_while_another_one_chooses(monkeypatch, tool):
     listen, alone = serving.listen, []
 
     def checked(*arguments, **options):
-        folder = os.open(tempfile.gettempdir(), os.O_RDONLY)
+        path = os.path.join(tempfile.gettempdir(), "zpower-measure-%d.lock" % os.geteuid())
         try:
-            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            Lock(Host(), path, own=True).take("another server")
             alone.append(False)
-        except BlockingIOError:
+        except Busy:
             alone.append(True)
-        finally:
-            os.close(folder)
         return listen(*arguments, **options)
 
     monkeypatch.setattr(serving, "listen", checked)
     with server(tool, binary=STANDIN if tool == "niping" else None):
         assert alone == [True]
+
+
+@contextlib.contextmanager
+def stranger(act):
+    """Another user of this host, who does act() and then waits."""
+    ready, write_end = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            Identity.of_name("nobody").take()
+            kept = act()
+            os.write(write_end, b"x")
+            time.sleep(600)
+            del kept
+        finally:
+            os._exit(1)
+    os.close(write_end)
+    try:
+        assert os.read(ready, 1) == b"x"
+        yield
+    finally:
+        os.close(ready)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def locked(path, flags):
+    descriptor = os.open(path, flags, 0o666)
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return descriptor
+
+
+@needs_root
+@pytest.mark.parametrize("named", [False, True])
+def test_nobody_else_makes_a_server_wait(reachable, monkeypatch, named):
+    """Neither with a lock on the folder nor with one on a file of this name."""
+    os.chmod(str(reachable), 0o1777)
+    monkeypatch.setattr(tempfile, "tempdir", str(reachable))
+    monkeypatch.setattr(agent, "TURN_TIMEOUT", 3600)
+    path = str(reachable / ("zpower-measure-%d.lock" % os.geteuid())) if named else str(reachable)
+    with stranger(lambda: locked(path, os.O_RDWR | os.O_CREAT if named else os.O_RDONLY)), server() as session:
+        assert alive(session)
+    assert os.listdir(str(reachable)) == (["zpower-measure-%d.lock" % os.geteuid()] if named else [])
+
+
+@needs_root
+def test_a_stranger_at_the_port_is_not_taken_for_the_program(tmp_path):
+    program = script(tmp_path / "niping", "echo the port is taken; sleep 1\n")
+    with contextlib.ExitStack() as stack:
+        guardian = stack.enter_context(contextlib.closing(releasing.Guardian()))
+
+        def argv_of(_address, port):
+            # the port was free a moment ago
+            stack.enter_context(stranger(lambda: serving.bind(socket.AF_INET, ("0.0.0.0", port))))
+            return [program]
+
+        with pytest.raises(MeasureError, match="did not come up as a server on port .*the port is taken"):
+            agent._start_program(argv_of, "127.0.0.1", free_port(), set(), guardian)
 
 
 def test_the_server_ends_with_niping(tmp_path):

@@ -171,7 +171,9 @@ def test_which_server(tmp_path):
     _tool, how, _result = request.server(chosen(tool="netperf"), {"path": str(client)}, "/nowhere")
     assert how["version"] == "9.9" and how["program"](None, 1) == [str(server_), "-D", "-p", "1"]
     server_.unlink()
-    with pytest.raises(MeasureError, match="netserver is no executable file: set path to netserver"):
+    with pytest.raises(
+        MeasureError, match="netserver is not an executable file with an absolute path: set path to netserver"
+    ):
         request.server(chosen(tool="netperf"), {"path": str(client)}, "/nowhere")
 
 

@@ -124,7 +124,7 @@ def test_where_niping_is_found_and_in_which_order(tmp_path):
         assert programs.find("niping", None, bin_folder, programs.SAP_FOLDERS, root) == program
     os.chmod(program, 0o644)
     assert programs.find("niping", None, bin_folder, programs.SAP_FOLDERS, root) == os.path.join(root, places[2])
-    with pytest.raises(MeasureError, match="/nowhere/niping is no executable file"):
+    with pytest.raises(MeasureError, match="/nowhere/niping is not an executable file"):
         programs.find("niping", "/nowhere/niping", "/usr/bin")
 
 

@@ -308,6 +308,8 @@ def test_auto_takes_what_carries_traffic_and_has_fewer_queues_than_cpus(tmp_path
         host.interface(name, packets=packets)
     host.fill("/sys/class/net/down0/operstate", "down")
     host.fill("/sys/class/net/bond0/lower_hsi0", "")
+    # the kernel allows such a name, and a rule with it would start a program as root
+    host.interface('a",RUN+="x', packets=1000)
     assert [record["subject"] for record in run(host)["tuning"]] == ["hsi0"]
 
 

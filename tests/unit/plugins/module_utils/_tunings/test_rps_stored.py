@@ -6,14 +6,19 @@ import os
 import time
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.service import quoted
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins import DropIn, numbered_lines
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import udev_tokens
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._qeth.rules import planned
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import (
     RULES,
     queues_at_boot,
     rules,
     values_of,
 )
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system import stored_line
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import KernelHost, rps_params
 from runs import runner
@@ -55,6 +60,28 @@ def test_the_rules_name_every_queue_at_boot_and_catch_late_ones():
     # the final name is decided by 80-net-setup-link.rules
     assert os.path.basename(RULES) > "80-net-setup-link.rules"
     assert values_of(text) == {"rps_cpus": "ff,00000001"}
+
+
+@pytest.mark.parametrize(
+    "text, refusing",
+    [("a\nb", 7), ("a\x1b[2J", 7), ("a\u2028b", 7), ('a",RUN+="x', 5), ("a\\", 5), ("a*", 2), ("$a", 2)],
+)
+def test_no_text_leaves_its_place_in_a_file_of_root(tmp_path, text, refusing):
+    """The writers themselves refuse it, whoever calls them; to some of them, fewer characters mean something."""
+    drop_in = DropIn(Host(str(tmp_path)), "/etc/udev/rules.d/91.rules", "# x\n")
+    writers = [
+        lambda: rules(text, 1, {"rps_cpus": "ff"}),
+        lambda: rules("hsi0", 1, {"rps_cpus": text}),
+        lambda: stored_line("vm.swappiness", "/proc/sys/vm/swappiness", text),
+        lambda: stored_line("x", "/sys/" + text, "1"),
+        lambda: planned(text, 128),
+        lambda: drop_in.put(text, "x"),
+        lambda: quoted(text),
+    ]
+    for write in writers[:refusing]:
+        with pytest.raises((InputError, HostError), match="cannot be (named|written)"):
+            write()
+    assert os.listdir(str(tmp_path)) == []
 
 
 def test_the_rules_name_a_queue_for_each_cpu_but_one_for_qeth(host):
