@@ -45,12 +45,14 @@ options:
       - V(realtime_scheduler) is SCHED_RR with priority 40. The study had 99 (C(rdisp/linux/os_priority) in O(parameters)),
         6 % faster on 64 IFLs with SMT and a loss on 128 (IBM, Performance Evaluation of SAP Application Servers on Z,
         v1.02, 5.7). It has further requirements; the reason names missing ones. See O(accept_realtime).
-      - V(update_local) keeps updates on the instance that requested them (IBM, SAP CRM 7.0 on IBM Z, v1.00, 2.2.3).
+      - V(update_local) keeps updates on the instance that requested them (IBM, SAP CRM 7.0 on IBM Z, v1.00, 2.2.3). An
+        instance that would have no work process for them (C(rdisp/wp_no_vb)) is refused.
       - V(memory_std) and V(memory_map) choose how extended memory is mapped, on Linux only (Red Hat, Performance &
         Scalability of Virtualized SAP Servers on RHEL, 2008, 6.2). On 64-bit Linux C(std) is SAP's default from kernel
         7.10 on, and C(map) is not needed there (SAP Note 941735). With C(map) the record names the size of
         C(/dev/shm) and the size that SAP asks for.
-      - V(enqueue_table) is a lock table of 640000 KB (IBM, SMC-R on AIX for SAP, v1.0, creation of locks).
+      - V(enqueue_table) is a lock table of 640000 KB (IBM, SMC-R on AIX for SAP, v1.0, creation of locks). It acts on
+        ENSA1 only, and is left out if the profiles start ENSA2.
     type: list
     elements: str
     choices: [realtime_scheduler, update_local, memory_std, memory_map, enqueue_table]
@@ -152,27 +154,32 @@ EXAMPLES = r"""
     instance: D*
     presets: [realtime_scheduler]
     parameters:
-      rdisp/linux/os_priority: 40
+      # as in the study; the preset has 40
+      rdisp/linux/os_priority: 99
 
-- name: A larger lock table, and a parameter less
+- name: A larger lock table of ENSA1, and a parameter less
   zpower.sap_tuning.sap_profile:
     sid: PRD
-    instance: DEFAULT
+    instance: ASCS01
     presets: [enqueue_table]
     parameters:
+      ipc/shm_psize_34: 0
       enque/deque_wait_answer:
     change: CHG0042
 
-- name: Two profiles in one call, and the instance restarted at once
+- name: Two profiles in one call, and the instance restarted after its batch jobs and updates have had 8 minutes to end
   zpower.sap_tuning.sap_profile:
     profiles:
       - sid: PRD
         instance: D00
         presets: [update_local]
+        parameters:
+          rdisp/wp_no_vb: 4
       - profile: /sapmnt/PRD/profile/PRD_ASCS01_prdascs
         parameters:
           enque/table_size: 640000
     restart: [PRD_00]
+    restart_soft_timeout: 480
 """
 
 RETURN = r"""
