@@ -42,9 +42,10 @@ options:
   presets: &presets
     description:
       - Parameters of published studies; O(parameters) override them. V(memory_std) excludes V(memory_map).
-      - V(realtime_scheduler) is SCHED_RR with priority 40. The study had 99 (C(rdisp/linux/os_priority) in O(parameters)),
-        6 % faster on 64 IFLs with SMT and a loss on 128 (IBM, Performance Evaluation of SAP Application Servers on Z,
-        v1.02, 5.7). It has further requirements; the reason names missing ones. See O(accept_realtime).
+      - V(realtime_scheduler) is SCHED_RR with priority 40. The study had 99 (C(rdisp/linux/os_priority) in
+        O(parameters)), 6 % faster on 64 IFLs with SMT and a loss on 128 (IBM, Performance Evaluation of SAP
+        Application Servers on Z, v1.02, 5.7). It has further requirements; the reason names missing ones. See
+        O(accept_realtime).
       - V(update_local) keeps updates on the instance that requested them (IBM, SAP CRM 7.0 on IBM Z, v1.00, 2.2.3). An
         instance that would have no work process for them (C(rdisp/wp_no_vb)) is refused.
       - V(memory_std) and V(memory_map) choose how extended memory is mapped, on Linux only (Red Hat, Performance &
@@ -100,8 +101,9 @@ options:
     default: false
   accept_realtime:
     description:
-      - Set a real-time scheduler, or C(rdisp/linux/os_priority) of 50 and more, also on a node of a cluster and on a host
-        with SAP HANA, Db2 or another SAP system, whose processes then wait for work processes. A node may be fenced.
+      - Set a real-time scheduler, or C(rdisp/linux/os_priority) of 50 and more, also on a node of a cluster and on a
+        host with SAP HANA, Db2 or another SAP system, whose processes then wait for work processes. A node may be
+        fenced.
       - With V(false), the profile is left alone there, and the record is V(failed).
     type: bool
     version_added: 0.9.0
@@ -129,11 +131,11 @@ options:
     version_added: 0.9.0
   restart_in_cluster:
     description:
-      - Restart instances that a Pacemaker cluster manages, although neither the cluster, the node nor the resource is in
-        maintenance. The cluster takes the stop for a failure; it may start the instance again, move it, or fence the
+      - Restart instances that a Pacemaker cluster manages, although neither the cluster, the node nor the resource is
+        in maintenance. The cluster takes the stop for a failure. It may start the instance again, move it, or fence the
         node.
-      - With V(false), such an instance is not restarted, and its profile is left alone; the record is V(failed) and says
-        how to put the resource into maintenance. So are instances of which the cluster's configuration cannot be read.
+      - With V(false), such an instance is not restarted, and its profile is left alone. The record is V(failed) and
+        says how to put the resource into maintenance. The same holds if the cluster's configuration cannot be read.
     type: bool
     default: false
     version_added: 0.9.0
