@@ -76,9 +76,10 @@ options:
       - Name an item as under Comparability in the report, V(server.kernel), or without its first part, V(kernel), for
         both ends. C(*) and C(?) are wildcards as in file names.
       - Of a fingerprint these have to match, V(system), V(arch), V(kernel), V(machine), V(cpus_online), V(interface),
-        V(mtu), and V(entitlement) if both states have it; of a workload V(version), V(bytes), V(loops), V(connections),
-        V(unit) (of work), V(units) (how many were done, if V(elapsed_s) decides) and V(workload.params.*); of the
-        application V(context.*). Tool and metric, with its unit and direction, may never differ.
+        V(mtu), and V(entitlement) and V(sap_kernel) if both states have them; of a workload V(version), V(bytes),
+        V(loops), V(connections), V(unit) (of work), V(units) (how many were done, if V(elapsed_s) decides) and
+        V(workload.params.*); of the application V(context.*). Tool and metric, with its unit and direction, may never
+        differ.
     type: list
     elements: str
     default: []

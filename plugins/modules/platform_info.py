@@ -225,7 +225,7 @@ ansible_facts:
           elements: dict
           sample: [{sid: C11, name: D00, number: '00', type: D, role: application_server, primary: null, host: sapapp1,
                     profile: /usr/sap/C11/SYS/profile/C11_D00_sapapp1, user: c11adm, enqueue: null,
-                    unit: SAPC11_00.service, status: running, status_reason: ''}]
+                    unit: SAPC11_00.service, status: running, status_reason: '', kernel: disp+work 753 patch 900}]
 """
 
 from ansible.module_utils.basic import AnsibleModule

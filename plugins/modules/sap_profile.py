@@ -42,15 +42,18 @@ options:
   presets: &presets
     description:
       - Parameters of published studies; O(parameters) override them. V(memory_std) excludes V(memory_map).
-      - V(realtime_scheduler) is SCHED_RR with priority 40. The study had 99 (C(rdisp/linux/os_priority) in O(parameters)),
-        6 % faster on 64 IFLs with SMT and a loss on 128 (IBM, Performance Evaluation of SAP Application Servers on Z,
-        v1.02, 5.7). It has further requirements; the reason names missing ones. See O(accept_realtime).
-      - V(update_local) keeps updates on the instance that requested them (IBM, SAP CRM 7.0 on IBM Z, v1.00, 2.2.3).
+      - V(realtime_scheduler) is SCHED_RR with priority 40. The study had 99 (C(rdisp/linux/os_priority) in
+        O(parameters)), 6 % faster on 64 IFLs with SMT and a loss on 128 (IBM, Performance Evaluation of SAP
+        Application Servers on Z, v1.02, 5.7). It has further requirements; the reason names missing ones. See
+        O(accept_realtime).
+      - V(update_local) keeps updates on the instance that requested them (IBM, SAP CRM 7.0 on IBM Z, v1.00, 2.2.3). An
+        instance that would have no work process for them (C(rdisp/wp_no_vb)) is refused.
       - V(memory_std) and V(memory_map) choose how extended memory is mapped, on Linux only (Red Hat, Performance &
         Scalability of Virtualized SAP Servers on RHEL, 2008, 6.2). On 64-bit Linux C(std) is SAP's default from kernel
         7.10 on, and C(map) is not needed there (SAP Note 941735). With C(map) the record names the size of
         C(/dev/shm) and the size that SAP asks for.
-      - V(enqueue_table) is a lock table of 640000 KB (IBM, SMC-R on AIX for SAP, v1.0, creation of locks).
+      - V(enqueue_table) is a lock table of 640000 KB (IBM, SMC-R on AIX for SAP, v1.0, creation of locks). It acts on
+        ENSA1 only, and is left out if the profiles start ENSA2.
     type: list
     elements: str
     choices: [realtime_scheduler, update_local, memory_std, memory_map, enqueue_table]
@@ -98,8 +101,9 @@ options:
     default: false
   accept_realtime:
     description:
-      - Set a real-time scheduler, or C(rdisp/linux/os_priority) of 50 and more, also on a node of a cluster and on a host
-        with SAP HANA, Db2 or another SAP system, whose processes then wait for work processes. A node may be fenced.
+      - Set a real-time scheduler, or C(rdisp/linux/os_priority) of 50 and more, also on a node of a cluster and on a
+        host with SAP HANA, Db2 or another SAP system, whose processes then wait for work processes. A node may be
+        fenced.
       - With V(false), the profile is left alone there, and the record is V(failed).
     type: bool
     version_added: 0.9.0
@@ -127,11 +131,11 @@ options:
     version_added: 0.9.0
   restart_in_cluster:
     description:
-      - Restart instances that a Pacemaker cluster manages, although neither the cluster, the node nor the resource is in
-        maintenance. The cluster takes the stop for a failure; it may start the instance again, move it, or fence the
+      - Restart instances that a Pacemaker cluster manages, although neither the cluster, the node nor the resource is
+        in maintenance. The cluster takes the stop for a failure. It may start the instance again, move it, or fence the
         node.
-      - With V(false), such an instance is not restarted, and its profile is left alone; the record is V(failed) and says
-        how to put the resource into maintenance. So are instances of which the cluster's configuration cannot be read.
+      - With V(false), such an instance is not restarted, and its profile is left alone. The record is V(failed) and
+        says how to put the resource into maintenance. The same holds if the cluster's configuration cannot be read.
     type: bool
     default: false
     version_added: 0.9.0
@@ -152,27 +156,32 @@ EXAMPLES = r"""
     instance: D*
     presets: [realtime_scheduler]
     parameters:
-      rdisp/linux/os_priority: 40
+      # as in the study; the preset has 40
+      rdisp/linux/os_priority: 99
 
-- name: A larger lock table, and a parameter less
+- name: A larger lock table of ENSA1, and a parameter less
   zpower.sap_tuning.sap_profile:
     sid: PRD
-    instance: DEFAULT
+    instance: ASCS01
     presets: [enqueue_table]
     parameters:
+      ipc/shm_psize_34: 0
       enque/deque_wait_answer:
     change: CHG0042
 
-- name: Two profiles in one call, and the instance restarted at once
+- name: Two profiles in one call, and the instance restarted after its batch jobs and updates have had 8 minutes to end
   zpower.sap_tuning.sap_profile:
     profiles:
       - sid: PRD
         instance: D00
         presets: [update_local]
+        parameters:
+          rdisp/wp_no_vb: 4
       - profile: /sapmnt/PRD/profile/PRD_ASCS01_prdascs
         parameters:
           enque/table_size: 640000
     restart: [PRD_00]
+    restart_soft_timeout: 480
 """
 
 RETURN = r"""

@@ -7,7 +7,7 @@ resource is left alone. A resource inherits the meta attributes of its group or 
 """
 
 import re
-from collections import namedtuple
+from collections import deque, namedtuple
 from xml.etree import ElementTree
 
 # cluster: whether all is in maintenance. nodes: {name: whether the node is}. resources: [Resource].
@@ -15,7 +15,7 @@ Cib = namedtuple("Cib", "cluster nodes resources")
 # A resource that manages an instance. name: D00, or None; number: 00. host: that of its profile's name, or None.
 Resource = namedtuple("Resource", "id sid name number host maintenance")
 
-LARGEST = 16 * 1024 * 1024
+LARGEST = 4 * 1024 * 1024
 _AGENTS = ("SAPInstance", "SAPStartSrv")
 _INSTANCE = re.compile(r"([A-Z][A-Z0-9]{2})_([A-Z]+([0-9]{2}))_(\S+)\Z")
 _UNIT = re.compile(r"SAP([A-Z][A-Z0-9]{2})_([0-9]{2})(?:\.service)?\Z")
@@ -86,11 +86,11 @@ def _resources(configuration, sets):
     defaults = configuration.find("rsc_defaults")
     first = sets.left_alone(defaults, (False, False)) if defaults is not None else (False, False)
     top = configuration.find("resources")
-    waiting = [(one, first) for one in top] if top is not None else []
+    waiting = deque((one, first) for one in (top if top is not None else ()))
     templates = {one.get("id"): one for one, _first in waiting if one.tag == "template"}
     found = []
     while waiting:
-        element, inherited = waiting.pop(0)
+        element, inherited = waiting.popleft()
         template = templates.get(element.get("template"), element)
         flags = sets.left_alone(element, sets.left_alone(template, inherited))
         if element.tag in _CONTAINERS:

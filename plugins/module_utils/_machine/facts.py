@@ -260,10 +260,12 @@ def sap_instances(host):
 def _sap_instance(host, instance):
     keys = ("sid", "name", "number", "type", "role", "primary", "host", "profile", "user", "enqueue", "unit")
     found = {key: getattr(instance, key) for key in keys}
-    found.update(status=None, status_reason=None)
+    found.update(status=None, status_reason=None, kernel=None)
     if host.root == "/":
         from .._sap.sapcontrol import SapControl  # noqa: PLC0415
 
-        status = SapControl(host, instance, _SAPCONTROL_TIMEOUT).status()
-        found.update(status=status.state, status_reason=status.reason)
+        control = SapControl(host, instance, _SAPCONTROL_TIMEOUT)
+        status = control.status()
+        kernel_version = None if status.state == "unknown" else control.kernel()
+        found.update(status=status.state, status_reason=status.reason, kernel=kernel_version)
     return found

@@ -5,6 +5,7 @@
 import re
 
 from .._host.host import HostError, Once
+from .._sap.processes import read_text
 from . import saptune, tuned
 from .other_settings import conflict, enabled, lines_with
 
@@ -68,7 +69,8 @@ def pacemaker(host):
 def commands(host):
     """The names of all running commands, at most 15 characters of each."""
     pids = [name for name in host.listdir("/proc") if re.match(r"[0-9]{1,9}\Z", name)]
-    return {host.value("/proc/%s/comm" % pid) for pid in pids} - {None}
+    # a process may end meanwhile
+    return {read_text(host, "/proc/%s/comm" % pid).strip() for pid in pids} - {""}
 
 
 def parse_cpuplugd_version(text):

@@ -14,8 +14,13 @@ from .._machine.capacity import capacity
 from .._machine.hardware import parse_sysinfo, receive_queues
 from .._machine.reading import ReadingHost
 from .._machine.routes import plain_address, route_interface
+from .._sap.instances import instances
+from .._sap.sapcontrol import SapControl
 
 _MAX_QUEUES = 16
+_LONGEST = 255
+# seconds: the other end waits for the fingerprint
+_SAPCONTROL_TIMEOUT = 3
 
 
 def _rps_cpus(host, interface):
@@ -55,11 +60,27 @@ def entitlement(root, system):
     return "%s cores (%s)" % (text, found["source"]) if text else None
 
 
+def sap_kernel(host):
+    """The SAP kernels of this host's instances as text; None without one, or if one does not tell.
+
+    Only root and <sid>adm may ask.
+    """
+    found = set()
+    for instance in instances(host):
+        # an agent on nearly every host, which does no work
+        if instance.role != "diagnostics":
+            kernel = SapControl(host, instance, _SAPCONTROL_TIMEOUT).kernel()
+            if kernel is None:
+                return None
+            found.add(kernel)
+    return ", ".join(sorted(found))[:_LONGEST] or None
+
+
 def fingerprint(local, peer, root="/"):
     """A record's fingerprint of this end; local and peer are the numeric addresses of a connection between the ends.
 
     Values that this platform does not show are None. clock_step_s is filled in at the end of the round. Only AIX has
-    smc_r, only AIX and IBM Z have entitlement.
+    smc_r, only AIX and IBM Z have entitlement, only hosts with SAP have sap_kernel.
     """
     host, names = ReadingHost(root), os.uname()
     local, peer = plain_address(local), plain_address(peer)
@@ -84,4 +105,5 @@ def fingerprint(local, peer, root="/"):
         result["smc_r"] = smc_r(host)
     if is_aix() or names.machine == "s390x":
         result["entitlement"] = entitlement(root, platform.system())
-    return result
+    kernel = sap_kernel(host)
+    return dict(result, sap_kernel=kernel) if kernel else result

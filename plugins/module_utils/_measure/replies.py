@@ -103,7 +103,7 @@ _SAMPLE.update(
     process_s=_optional(_SECONDS), retransmits=_optional(_count(2**64 - 1)), received_rps=_optional(_counters)
 )
 # by operation; the other replies say no more than ok
-_HELLO = _object(_FINGERPRINT, dict.fromkeys(("smc_r", "entitlement"), _NAME))
+_HELLO = _object(_FINGERPRINT, dict.fromkeys(("smc_r", "entitlement", "sap_kernel"), _NAME))
 _REPLIES = {"hello": {"fingerprint": _HELLO}, "sample": {"sample": _object(_SAMPLE)}}
 _SESSION = dict.fromkeys(("tool", "version", "token"), _text(_LONGEST))
 _SESSION.update(dict.fromkeys(("address", "start_time", "started"), _NAME))

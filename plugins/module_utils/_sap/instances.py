@@ -156,6 +156,14 @@ def parse_enqueue(text):
     return None
 
 
+def enqueue_beside(host, path):
+    """ENSA1 or ENSA2 by a profile, else by those of central services beside it; None if they tell nothing, or both."""
+    beside = [one for one in host.glob(posixpath.dirname(path), "*SCS*") if _PROFILE.match(posixpath.basename(one))]
+    own = parse_enqueue(host.read(path) or "")
+    found = {own} if own else {parse_enqueue(host.read(one) or "") for one in beside} - {None}
+    return found.pop() if len(found) == 1 else None
+
+
 # profiles
 
 

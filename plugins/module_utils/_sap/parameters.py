@@ -14,6 +14,7 @@ from .profile import is_directive
 
 SCHEDULER = "rdisp/linux/os_scheduler"
 PRIORITY = "rdisp/linux/os_priority"
+TABLE = "enque/table_size"
 REALTIME = ("SCHED_RR", "SCHED_FIFO")
 
 # {preset: {parameter: value}}
@@ -22,8 +23,8 @@ PRESETS = {
     # (Performance Evaluation of SAP Application Servers on Z, IBM, v1.02, 2018-07-16, 5.7). The study has 99, at which
     # they also run before threads of the kernel
     "realtime_scheduler": {SCHEDULER: "SCHED_RR", PRIORITY: "40"},
-    # updates stay on the instance that asked for them, in partitioned tables VBHDR, VBMOD and VBDATA
-    # (SAP CRM 7.0 on IBM Z, IBM, v1.00, 2019-03-01, 2.2.3)
+    # updates stay on the instance that asked for them, in partitioned tables VBHDR, VBMOD and VBDATA; it needs
+    # rdisp/wp_no_vb of its own (SAP CRM 7.0 on IBM Z, IBM, v1.00, 2019-03-01, 2.2.3)
     "update_local": {
         "dynp/luw_id_format": "2",
         "rdisp/vb_dispatching": "0",
@@ -34,7 +35,7 @@ PRESETS = {
     # std from kernel 7.10 (Performance & Scalability of Virtualized SAP Servers on RHEL, Red Hat, March 2008, 6.2)
     "memory_std": {"es/implementation": "std"},
     "memory_map": {"es/implementation": "map"},
-    # the lock table in which ten users created 550,000 locks
+    # the lock table of ENSA1 in which ten users created 550,000 locks
     # (SMC-R on AIX for SAP - Experience report, IBM, v1.0, 2019-01-14, creation of locks)
     "enqueue_table": {"enque/table_size": "640000"},
 }
@@ -50,6 +51,12 @@ KNOWN = (
     "rdisp/vb_key_comp",  # parts of the keys of update requests
     "rdisp/vb_dispatching",  # 1: updates are spread over servers, 0: to rdisp/vbname
     "rdisp/vbname",  # server of the updates with rdisp/vb_dispatching 0
+    "rdisp/wp_no_dia",  # work processes for dialogs
+    "rdisp/wp_no_btc",  # for batch jobs
+    "rdisp/wp_no_vb",  # for updates (V1)
+    "rdisp/wp_no_vb2",  # for updates that are not urgent (V2)
+    "rdisp/wp_no_spo",  # for spool requests
+    "rdisp/wp_no_enq",  # for locks, without an enqueue server
     "rdisp/vb_factor",  # weight of update servers
     "rdisp/max_vb_server",  # update servers at most
     "rdisp/vb_included_server",  # update servers that are used
@@ -58,7 +65,8 @@ KNOWN = (
     "es/implementation",  # place of extended memory
     "ES/TABLE",  # extended memory on AIX: SHM_SEGS
     "PHYS_MEMSIZE",  # share of the machine's memory
-    "enque/table_size",  # size of the lock table
+    "ipc/shm_psize_34",  # pool of the shared memory of the lock table
+    "enque/table_size",  # size of the lock table (ENSA1)
     "enque/serverhost",  # host of the enqueue server (ENSA1)
     "enque/serverinst",  # instance number of the enqueue server (ENSA1)
     "enque/process_location",  # where locks are served: REMOTESA for a server of its own
@@ -87,6 +95,12 @@ _VALUES = {
     "es/implementation": ("std|map", "std or map"),
     "enque/table_size": ("[1-9][0-9]*", "a number of KB, digits only"),
 }
+_VALUES.update((name, ("[0-9]{1,3}", "a number from 0 on")) for name in KNOWN if name.startswith("rdisp/wp_no_"))
+# SAP Help, rdisp/vb_dispatching; SAP CRM 7.0 on IBM Z, 2.2.3
+_UPDATES = (
+    'SAP says of rdisp/vb_dispatching: "Do not change this value unless instructed to do so by SAP". Updates of each '
+    "instance gain only if the database has partitioned the tables VBHDR, VBMOD and VBDATA, which no profile does"
+)
 
 
 def merge(presets, parameters):
@@ -105,10 +119,10 @@ def merge(presets, parameters):
     return merged
 
 
-def check(parameters, linux, current=None):
+def check(parameters, linux, current=None, enqueue=None):
     """({name: text or None} that can be written on this system, [remarks for the user]). Raises InputError.
 
-    parameters: from merge(). current: {name: value} of the profile, if known.
+    parameters: from merge(). current: {name: value} of the profile, if known. enqueue: ENSA1, ENSA2, or None.
     """
     usable, remarks = {}, []
     for name, value in parameters.items():
@@ -116,10 +130,17 @@ def check(parameters, linux, current=None):
         remarks += _check_spelling(name, value)
         if value is not None:
             remarks += _check_value(name, value)
-        if value is None or linux or not _LINUX_ONLY.match(name):
-            usable[name] = value
-        else:
+        if value is not None and not linux and _LINUX_ONLY.match(name):
             remarks.append("%s is left out: only SAP kernels for Linux have it" % name)
+        elif value is not None and name == TABLE and enqueue == "ENSA2":
+            remarks.append("%s is left out: it acts on ENSA1 only, and this system has ENSA2" % name)
+        else:
+            usable[name] = value
+    both = dict(current or {}, **usable)
+    if usable.get(TABLE) and both.get("ipc/shm_psize_34") != "0":
+        remarks.append("%s acts on ENSA1 only, for which SAP also asks ipc/shm_psize_34 = 0" % TABLE)
+    if usable.get("rdisp/vb_dispatching") == "0":
+        remarks.append(_UPDATES)
     return usable, remarks + _check_priority(usable, current or {})
 
 

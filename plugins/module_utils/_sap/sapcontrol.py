@@ -29,6 +29,10 @@ _REFUSED = re.compile(r"NIECONN_REFUSED|Connection refused")
 _NO_PARAMETER = re.compile(r"\b(invalid|unknown|no such)\b.*\bparameter\b|\bparameter\b.*\b(unknown|not found)\b", re.I)
 # each of its words makes the search begin anew
 _MOST_SEARCHED = 1000
+# file name, release and patch in a row of GetVersionInfo, as the SAP gatherer of trento's agent reads them
+_VERSION = re.compile(r"(?:.*/)?([^/,]+), ([0-9]{3,4}), patch ([0-9]{1,6})\b")
+# the first of these that an instance has stands for its SAP kernel; sapstartsrv may be patched alone
+_KERNELS = ("disp+work", "enq_server", "enserver", "jstart", "sapstartsrv")
 _ALL_RUNNING, _ALL_STOPPED = 3, 4
 # how long an old sapstartsrv may take to end
 _GOING_S = 10
@@ -78,6 +82,14 @@ def parse_processes(answer):
             pid = int(parts[-1]) if runs else None
             found.append(ListedProcess(parts[0], parts[1], parts[2], ", ".join(parts[3:-3]), parts[-3], parts[-2], pid))
     return found
+
+
+def parse_kernel(answer):
+    """The SAP kernel in the answer of GetVersionInfo, such as ``disp+work 753 patch 900``; None if it names none."""
+    found = {}
+    for match in filter(None, map(_VERSION.match, answer.rows)):
+        found.setdefault(match.group(1), "%s %s patch %s" % match.groups())
+    return next((found[name] for name in _KERNELS if name in found), None)
 
 
 def parse_script_value(text):
@@ -159,6 +171,13 @@ class SapControl:
         except HostError as error:
             return Status("unknown", [], str(error))
         return _status(result.rc, parse_processes(answer))
+
+    def kernel(self):
+        """The SAP kernel of the instance, see parse_kernel(); None if that is not known."""
+        try:
+            return parse_kernel(self._ask("GetVersionInfo")[1]) if self.belongs() else None
+        except HostError:
+            return None
 
     def stop(self, soft=0):
         """Tell the instance to stop, without waiting until it has stopped.

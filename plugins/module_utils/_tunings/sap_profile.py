@@ -12,6 +12,7 @@ from .._host.drop_ins import DropIn
 from .._host.host import HostError
 from .._machine.services import commands, pacemaker
 from .._sap import parameters, realtime
+from .._sap.instances import enqueue_beside
 from .._sap.profile import Profile, legible, shown, value_of
 from ._about import RESTART, SOURCES
 from ._profiles.files import ProfileTuning
@@ -32,7 +33,7 @@ from ._profiles.subjects import UNPROVED, ProfileSubject, StoredParameter, WorkP
 from ._profiles.values import Values, read_profile
 from ._system_base import shared_memory as memory
 
-_DB2 = "db2sysc"
+_DB2, _UPDATERS = "db2sysc", "rdisp/wp_no_vb"
 _ENTRY = dict(
     profile=dict(type="str"),
     sid=dict(type="str"),
@@ -125,15 +126,45 @@ class SapProfile(ProfileTuning):
         """Whether a Db2 server of SAP is installed: a client has no db2nodes.cfg."""
         return any(self.host.exists(home + "/sqllib/db2nodes.cfg") for home in self.host.glob("/db2", "db2*"))
 
+    def _updaters(self, subject):
+        """{instance: number of its update work processes, or None} of the readers that keep their updates."""
+        if not {"rdisp/vb_dispatching", "rdisp/vbname", _UPDATERS}.intersection(self._usable.get(subject.name) or {}):
+            return {}
+        found = {}
+        for instance in [one for one in subject.readers if one.role == "application_server"]:
+            planned = self._planned(instance, ("rdisp/vb_dispatching", "rdisp/vbname", _UPDATERS))
+            if planned[:2] == ["0", "$(rdisp/myname)"]:
+                found[title(instance)] = planned[2] or self.values.of_kernel(instance, _UPDATERS)
+        return found
+
+    def _planned(self, instance, names):
+        """The values of parameters that both profiles of an instance will set, None for others."""
+        own, found = self.host.real(instance.profile), {}
+        for path in [path for path in (self.users.default_of(own), own) if path and self.host.exists(path)]:
+            profile, asked = Profile(read_profile(self.host, path)), self._usable.get(path) or {}
+            values = {name: asked[name] if name in asked else profile.value(name) for name in names}
+            found.update((name, value) for name, value in values.items() if value is not None)
+        return [found.get(name) for name in names]
+
     def permit(self, subject):
-        risk = self._risk(subject) if isinstance(subject, ProfileSubject) and not self.restoring else ""
+        if isinstance(subject, ProfileSubject) and not self.restoring:
+            self._permit_profile(subject)
+        super().permit(subject)
+
+    def _permit_profile(self, subject):
+        without = [name for name, count in self._updaters(subject).items() if count == "0"]
+        risk = self._risk(subject)
+        if without:
+            raise HostError(
+                "%s was left alone: %s would do its own updates and has no work process for them: set %s to 1 or more"
+                % (subject.name, ", ".join(without), _UPDATERS)
+            )
         if risk:
             raise HostError(
                 "%s was left alone: under a real-time scheduler its work processes run before all other programs of "
                 "this host, and %s. Leave out realtime_scheduler and rdisp/linux/os_priority, or set "
                 "sap_profile_accept_realtime: true" % (subject.name, risk)
             )
-        super().permit(subject)
 
     def marked(self):
         return marked(self.host)
@@ -144,7 +175,8 @@ class SapProfile(ProfileTuning):
         self._asked[path] = request
         profile = Profile(read_profile(self.host, path))
         current = {name: shown(profile.value(name)) for name in profile.names()}
-        usable, self._remarked[path] = parameters.check(request.parameters, self.linux, current)
+        enqueue = enqueue_beside(self.host, path) if parameters.TABLE in request.parameters else None
+        usable, self._remarked[path] = parameters.check(request.parameters, self.linux, current, enqueue)
         self._usable[path] = usable
         if not usable:
             return Subject(path, verdict="not_applicable", reason="; ".join(self._remarked[path]))
@@ -235,6 +267,8 @@ class SapProfile(ProfileTuning):
             found.append("%s stands in lines %s and %d; the last one counts" % (name, first, numbers[-1]))
         if self.linux and self._usable.get(subject.name, {}).get(memory.IMPLEMENTATION) == "map":
             found += memory.remarks(self.host)
+        for name in [name for name, count in self._updaters(subject).items() if count is None]:
+            found.append("no profile of %s sets %s, which its own updates need: 1 or more" % (name, _UPDATERS))
         if not subject.readers:
             found.append("no instance of this host reads this profile")
         if subject.scheduling:

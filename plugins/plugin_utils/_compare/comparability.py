@@ -18,8 +18,9 @@ NEVER_DECLARED = ("workload.tool", "workload.metric", "workload.metric_unit", "w
 
 MACHINE = ("hostname", "address")
 """They must match unless one boot id shows the same start of the machine: another server is no change of this one."""
-ENTITLEMENT = "entitlement"
-"""It must match if it is known in all rounds of both states: a switch of the polarization can make it known."""
+IF_KNOWN = ("entitlement", "sap_kernel")
+"""They must match if all rounds of both states know them: a switch of the polarization can make the first known, and
+only root and <sid>adm see the second."""
 
 ELAPSED = "elapsed_s"
 """This metric means nothing without the amount of work."""
@@ -50,7 +51,7 @@ def check_expected(patterns: Iterable[str]) -> tuple[str, ...]:
     A pattern is the name of an item with or without its first part; ``*`` and ``?`` work as in file names:
     ``server.kernel``, ``kernel``, ``workload.version``, ``context.packet_size``, ``context.*``.
     """
-    fixed = [f"{side}.{name}" for side in SIDES for name in (*MUST_MATCH, *MACHINE, ENTITLEMENT)]
+    fixed = [f"{side}.{name}" for side in SIDES for name in (*MUST_MATCH, *MACHINE, *IF_KNOWN)]
     fixed += [f"workload.{name}" for name in WORKLOAD_MUST_MATCH if f"workload.{name}" not in NEVER_DECLARED] + [UNITS]
     found = tuple(patterns)
     for pattern in found:
@@ -93,7 +94,7 @@ def differences(before: Sequence[Round], after: Sequence[Round], expected: Seque
         another = None in boots or len(boots) > 1
         for place, name in enumerate(SHOWN):
             shown: list[set[Items]] = [{(end.shown[place],) for end in known} for known in ends]
-            must = (name == ENTITLEMENT or (another and name in MACHINE)) and (None,) not in shown[0] | shown[1]
+            must = (name in IF_KNOWN or (another and name in MACHINE)) and (None,) not in shown[0] | shown[1]
             found += _differing((name,), f"{side}.", shown[0], shown[1], must, expected)
     return found
 

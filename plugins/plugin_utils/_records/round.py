@@ -21,8 +21,8 @@ ROUND_TRIP: tuple[str, str, Better] = ("av2_us", "µs", "lower")
 MUST_MATCH = ("system", "arch", "kernel", "machine", "cpus_online", "interface", "mtu")
 """Fingerprint items of each end that have to be equal in both states."""
 
-SHOWN = ("python", "hostname", "address", "boot_id", "rps_cpus", "smc_r", "entitlement")
-"""Fingerprint items of each end that are shown if they differ. Only a known entitlement decides something."""
+SHOWN = ("python", "hostname", "address", "boot_id", "rps_cpus", "smc_r", "entitlement", "sap_kernel")
+"""Items of each end that are shown if they differ. Only the last two, if they are known, decide something."""
 
 SIDES = ("client", "server")
 

@@ -53,6 +53,7 @@ class SapHost(Host):
         self.started = {}
         self._aged = {}
         self.refuses = set()
+        self.kernel_has = KERNEL
         self.dies_of = None
         self.hangs = False
         self.complains = []
@@ -105,7 +106,7 @@ class SapHost(Host):
             self._aged[path, super().changed(path)] = self.changed(path) - seconds
 
     def next_start(self, path):
-        found = dict(KERNEL)
+        found = dict(self.kernel_has)
         for one in (DEFAULT, path):
             for line in self.data(one).decode("latin-1").splitlines():
                 name, equals, value = line.partition("=")

@@ -121,6 +121,14 @@ class Values:
                 subject.not_known("starts", instance, error)
         return subject.kernel_values[instance]
 
+    def of_kernel(self, instance, name):
+        """The value that sappfpar reads in the present profile of an instance, None if it tells none."""
+        program = SapPfPar(self.host, instance)
+        try:
+            return program.values([name], instance.profile)[name] or None if program.available() else None
+        except HostError:
+            return None
+
     def _by_precedence(self, subject, instance, texts):
         """{parameter: value} of those that a profile sets, as written there; an instance profile wins."""
         other, found = self._other(subject, instance), {}

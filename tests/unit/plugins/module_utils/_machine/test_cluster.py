@@ -54,7 +54,7 @@ def test_the_resources_of_an_instance(resources, maintenance, more):
         (b"<?xml version='1.0' encoding='klingon'?><cib/>", "not XML"),
         (b'<!DOCTYPE cib [<!ENTITY a "aaaa">]><cib>&a;</cib>', "document type"),
         ('<?xml version="1.0" encoding="utf-16"?><!DOCTYPE cib><cib/>'.encode("utf-16"), "document type"),
-        (b" " * (17 << 20), "16 MiB"),
+        (b" " * (5 << 20), "4 MiB"),
     ],
 )
 def test_what_is_no_configuration_is_refused(data, words, tmp_path):

@@ -331,7 +331,7 @@ def test_sap_instances_of_a_captured_tree_have_no_status(look):
     (found,) = look(dict.fromkeys(["/usr/sap/C11/DVEBMGS00/exe/sapcontrol", profile, unit], ""))["sap_instances"]
     known = {"sid": "C11", "name": "DVEBMGS00", "number": "00", "type": "DVEBMGS", "role": "application_server"}
     known.update({"primary": True, "host": "app1", "profile": profile, "user": "c11adm", "unit": "SAPC11_00.service"})
-    assert found == dict(known, enqueue=None, status=None, status_reason=None)
+    assert found == dict(known, enqueue=None, status=None, status_reason=None, kernel=None)
 
 
 def test_the_status_of_sap_instances_is_asked_of_the_running_machine(tmp_path, monkeypatch):

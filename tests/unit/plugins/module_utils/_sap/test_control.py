@@ -6,6 +6,7 @@ import errno
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import fingerprint
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import sapcontrol
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.instances import Instance
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol import NotRunning, SapControl, SapPfPar
@@ -256,6 +257,36 @@ def test_the_status_with_its_exit_codes(code, text, state, reason):
     status = SapControl(host, D00).status()
     assert status.state == state and status.reason.endswith(reason) and bool(status.reason) == bool(reason)
     assert host.answers == []
+
+
+VERSIONS = "Filename, VersionInfo, Time\n" + "".join(
+    "/usr/sap/PRD/D00/exe/%s, %s, optU (Oct 16 2021, 00:03:15), linuxs390x, 2021 10 16 00:03:15\n" % pair
+    for pair in (
+        ("sapstartsrv", "753, patch 901, changelist 2094700, RKS compatibility level 1"),
+        ("gwrd", "753, patch 900, changelist 2094654, RKS compatibility level 1"),
+        ("disp+work", "753, patch 900, changelist 2094654, RKS compatibility level 1"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    "rows, kernel",
+    [
+        (VERSIONS, "disp+work 753 patch 900"),
+        (VERSIONS.replace("disp+work", "msg_server"), "sapstartsrv 753 patch 901"),
+        (VERSIONS.replace("patch", "level"), None),
+        ("", None),
+    ],
+)
+def test_the_sap_kernel_of_an_instance(rows, kernel, monkeypatch):
+    asked = (call("GetVersionInfo"), Result(0, said("GetVersionInfo", "OK\n" + rows), ""))
+    assert SapControl(Machine(OURS, asked), D00).kernel() == kernel
+    assert SapControl(Machine(), D00._replace(exe=None)).kernel() is None
+    # one that does not tell leaves all unknown
+    monkeypatch.setattr(fingerprint, "instances", lambda host: [D00, D00._replace(name="D01")])
+    assert fingerprint.sap_kernel(Machine(OURS, asked, OURS, asked)) == kernel
+    refused = (call("GetVersionInfo"), Result(1, said("GetVersionInfo", REFUSED), ""))
+    assert fingerprint.sap_kernel(Machine(OURS, asked, OURS, refused)) is None
 
 
 def test_without_sapcontrol():

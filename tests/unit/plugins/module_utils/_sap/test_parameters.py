@@ -17,6 +17,7 @@ WORDS = {
     "rdisp/vb_dispatching": "0 or 1",
     "es/implementation": "std or map",
     "enque/table_size": "a number of KB, digits only",
+    "rdisp/wp_no_vb": "a number from 0 on",
 }
 
 
@@ -25,6 +26,10 @@ def refused(parameters, presets=(), **more):
     with pytest.raises(InputError) as error:
         check(merge(presets, parameters), True, **more)
     return str(error.value)
+
+
+WARNED = "Do not change this value unless instructed to do so by SAP"
+REMARKS = {"update_local": [WARNED], "enqueue_table": ["ipc/shm_psize_34 = 0"]}
 
 
 def test_the_presets_are_what_was_published():
@@ -41,7 +46,9 @@ def test_the_presets_are_what_was_published():
         "enqueue_table": {"enque/table_size": "640000"},
     }
     for name, parameters in PRESETS.items():
-        assert check(merge([name], {}), True) == (parameters, []) and set(parameters) <= set(KNOWN)
+        usable, remarks = check(merge([name], {}), True)
+        assert usable == parameters and set(parameters) <= set(KNOWN)
+        assert [word in remark for word, remark in zip(REMARKS.get(name, ()), remarks)] == [True] * len(remarks)
     said = refused({}, ["memory_std", "enqueue_table", "memory_map"])
     assert "memory_std and memory_map set es/implementation differently" in said
 
@@ -100,12 +107,16 @@ def test_values_become_text(name, value, text):
         (SCHEDULER, ["SCHED_OTHER", "SCHED_RR", "SCHED_FIFO"], ["RR", "sched_rr", "SCHED_RR,99", "SCHED_IDLE", ""]),
         ("rdisp/vb_dispatching", ["0", "1"], ["2", "TRUE", "01", ""]),
         ("es/implementation", ["std", "map"], ["STD", "flat", "stdmap"]),
+        ("rdisp/wp_no_vb", ["0", "4", "120"], ["-1", "many", "1000", ""]),
         ("enque/table_size", ["1", "64000", "640000"], ["640 MB", "640000KB", "0", "-1", "064", "64,000", "6e5"]),
     ],
 )
 def test_values_of_parameters_that_are_known(name, good, bad):
     for value in good:
-        assert check(merge([], {name: value}), True) == ({name: value}, [])
+        usable, remarks = check(merge([], {name: value}), True, {"ipc/shm_psize_34": "0"})
+        assert usable == {name: value}
+        local = (name, value) == ("rdisp/vb_dispatching", "0")
+        assert [WARNED in remark and "VBHDR, VBMOD and VBDATA" in remark for remark in remarks] == [True] * local
     for value in bad:
         said = refused({name: value})
         assert "'%s' is not a value of %s" % (value, name) in said
@@ -137,7 +148,7 @@ def test_a_priority_that_stays_without_meaning_is_worth_a_remark():
         assert usable == {SCHEDULER: scheduler}
         assert ["os_priority = 9 stays in the profile without effect" in remark for remark in remarks] == [True]
     assert check({SCHEDULER: None, PRIORITY: None}, True, {PRIORITY: "9", SCHEDULER: "SCHED_RR"})[1] == []
-    assert check({"enque/table_size": "1"}, True, {PRIORITY: "9"})[1] == []
+    assert check({"es/implementation": "std"}, True, {PRIORITY: "9"})[1] == []
 
 
 def test_the_name_that_a_study_prints_is_refused_but_may_be_taken_out():
@@ -162,7 +173,7 @@ def test_slips_of_the_pen_are_refused():
         ("dynp/luw_idformat", "dynp/luw_id_format"),
     ):
         assert refused({name: "1"}).endswith("did you mean %s?" % meant)
-    for name in ("enq/server/schema_1", "rdisp/max_vb2_server", "rdisp/enqname", "rdisp/btcname", "rdisp/wp_no_vb2"):
+    for name in ("enq/server/schema_1", "rdisp/max_vb2_server", "rdisp/enqname", "rdisp/btcname", "rdisp/wp_no_vb3"):
         usable, remarks = check(merge([], {name: "1"}), True)
         assert usable == {name: "1"}
         assert [remark.startswith("%s is not a known parameter" % name) for remark in remarks] == [True]
@@ -172,7 +183,7 @@ def test_slips_of_the_pen_are_refused():
 
 def test_what_is_not_checked():
     for name in ("enque/table_size", "rdisp/vb_dispatching", SCHEDULER):
-        usable, remarks = check({name: "$(MY_VALUE)"}, True)
+        usable, remarks = check({name: "$(MY_VALUE)"}, True, {"ipc/shm_psize_34": "0"})
         assert usable == {name: "$(MY_VALUE)"}
         assert remarks == ["%s is written as $(MY_VALUE), and its substituted value is not checked" % name]
     # no rule is published

@@ -505,3 +505,73 @@ def test_real_time_scheduling_is_proved_by_the_work_processes(host):
     restart_service(host)
     running = only(d00(host, check=True, parameters={BTC: 12}, **REALTIME))["before"]["running"]
     assert (running["rdisp/linux/os_scheduler"], running[BTC]) == ("SCHED_RR", "not proved")
+
+
+UPDATERS = "rdisp/wp_no_vb"
+LOCAL = {"presets": ["update_local"]}
+
+
+@pytest.mark.parametrize(
+    "own, default, asked, outcome",
+    [
+        ("", "", {}, "remark"),
+        ("0", "", {}, "refused"),
+        ("2", "0", {}, "done"),
+        ("", "0", {}, "refused"),
+        ("", "3", {}, "done"),
+        ("0", "", {UPDATERS: 4}, "done"),
+        ("2", "", {UPDATERS: 0}, "refused"),
+        ("2", "0", {UPDATERS: None}, "refused"),
+        # another instance does them
+        ("0", "", {"rdisp/vbname": "app2_PRD_00"}, "done"),
+    ],
+)
+def test_updates_need_a_work_process_that_does_them(host, own, default, asked, outcome):
+    for path, value in ((D00, own), (DEFAULT, default)):
+        host.fill(path, host.data(path) + (b"\n%s = %s\n" % (UPDATERS.encode(), value.encode()) if value else b""))
+    before = host.profiles()
+    for check in (True, False):
+        record = only(d00(host, check, parameters=asked, **LOCAL))
+        assert (record["verdict"] == "failed") is (outcome == "refused")
+        assert ("work process" in record["reason"] and UPDATERS in record["reason"]) is (outcome == "refused")
+        assert any("no profile of PRD_00 sets" in one for one in record["remarks"]) is (outcome == "remark")
+    assert (host.profiles() == before) is (outcome == "refused")
+    # all that read a default profile
+    result = run(host, True, sid="PRD", instance="DEFAULT", parameters=asked, **LOCAL)
+    assert result["failed"] is (outcome == "refused" and UPDATERS not in asked)
+    # the kernel's own number, if no profile has one
+    if outcome == "remark":
+        host.kernel_has = {UPDATERS: "0"}
+        assert only(d00(host, parameters={"rdisp/vbname": "$(rdisp/myname)"}))["verdict"] == "failed"
+
+
+ENSA2 = b"Start_Program_01 = local enq.sapPRD_ASCS01 pf=$(_PF)\n"
+
+
+@pytest.mark.parametrize(
+    "more, instance, verdict",
+    [
+        (b"", "ASCS01", "changed"),
+        (b"Start_Program_01 = local $(_EN) pf=$(_PF)\n", "ASCS01", "changed"),
+        (ENSA2, "ASCS01", "not_applicable"),
+        # by the profile of the ASCS beside it
+        (ENSA2, "DEFAULT", "not_applicable"),
+        (ENSA2, "D00", "not_applicable"),
+    ],
+)
+def test_a_lock_table_is_for_enqueue_1(host, more, instance, verdict):
+    host.fill(ASCS01, host.data(ASCS01) + more)
+    # a copy is no profile
+    host.fill(ASCS01 + ".old", b"Start_Program_01 = local en.sapPRD pf=$(_PF)\n")
+    before = host.profiles()
+    asked = dict(sid="PRD", instance=instance, presets=["enqueue_table"])
+    record = only(run(host, restart=["PRD_01"], **asked))
+    assert record["verdict"] == verdict
+    if verdict == "not_applicable":
+        assert "acts on ENSA1 only" in record["reason"] and host.profiles() == before
+        record = only(run(host, parameters={"zz/new": "1"}, **asked))
+        assert record["wanted"]["parameters"] == {"zz/new": "1"} and "acts on ENSA1 only" in record["remarks"][0]
+    else:
+        assert any("ipc/shm_psize_34 = 0" in remark for remark in record["remarks"])
+        record = only(run(host, True, parameters={"ipc/shm_psize_34": 0}, **asked))
+        assert not any("ipc/shm_psize_34" in remark for remark in record["remarks"])

@@ -99,16 +99,17 @@ def test_items_that_are_only_shown_and_a_failed_round_without_fingerprint_decide
         ("3.2 cores (diag_204)", "4.0 cores (diag_204)", "NOT COMPARABLE"),
     ],
 )
-def test_an_entitlement_has_to_match_if_both_states_know_it(before, after, verdict):
-    """A switch to vertical polarization makes it known, and must not end the comparison."""
+@pytest.mark.parametrize("item", ["entitlement", "sap_kernel"])
+def test_what_has_to_match_if_both_states_know_it(item, before, after, verdict):
+    """A switch to vertical polarization makes an entitlement known, and must not end the comparison."""
     records = records_of()
     for phase, value in (("before", before), ("after", after)):
-        spoil(records, lambda record, value=value: record["fingerprint"]["client"].update(entitlement=value), phase)
+        spoil(records, lambda record, value=value: record["fingerprint"]["client"].update({item: value}), phase)
     report = report_of(records)
     assert main(report)["verdict"] == verdict
     shown = [(entry["item"], entry["before"], entry["after"]) for entry in report["comparability"]]
-    assert shown == ([] if before == after else [("client.entitlement", before or "unknown", after or "unknown")])
-    assert main(report_of(records, expected_change=["entitlement"]))["verdict"] == "IMPROVED"
+    assert shown == ([] if before == after else [("client." + item, before or "unknown", after or "unknown")])
+    assert main(report_of(records, expected_change=[item]))["verdict"] == "IMPROVED"
 
 
 def tunings_of(**changes):
