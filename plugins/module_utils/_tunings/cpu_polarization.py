@@ -36,7 +36,7 @@ NO_FACILITY = "no CPU topology facility: %s"
 # QEMU, docs/system/s390x/cpu-topology.rst
 GUESTS = {
     "zvm": "this is a guest of z/VM, which offers none",
-    "kvm": "this is a guest of KVM that was started without it (QEMU from 8.2: ctop=on)",
+    "kvm": "this is a guest of KVM without it: QEMU from 8.2 gives it to CPU model host, to others with ctop=on",
     "other": "this is a guest",
 }
 # The kernel's default of hd_steal_threshold by release: arch/s390/kernel/hiperdispatch.c of 6.12.117, 7.2.13 and 7.3.4.
