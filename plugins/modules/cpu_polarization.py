@@ -19,8 +19,8 @@ description:
   - The published effects are small, under 1 % of batch elapsed time (IBM, Performance Evaluation of SAP Application
     Servers on Z, v1.02, 5.6) and no change (IBM, SAP CRM 7.0 on IBM Z, v1.00, 4.3), both on LPARs of 12 to 16 IFLs.
     Measure it on your own machines.
-  - A guest of z/VM cannot choose, and one of KVM only with QEMU from 8.2 on and its CPU model C(host), or C(ctop=on) for
-    other models; otherwise the record says V(unsupported) and why.
+  - A guest of z/VM cannot choose, and one of KVM only with QEMU from 8.2 on and its CPU model C(host), or C(ctop=on)
+    for other models; otherwise the record says V(unsupported) and why.
 extends_documentation_fragment:
   - zpower.sap_tuning.tuning
 options:
