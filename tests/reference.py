@@ -242,8 +242,9 @@ def tunings_page() -> str:
     for name in sorted(generate.TUNINGS):
         module = generate.MODULES / f"{name}.py"
         said = generate.documentation(module)["short_description"]
-        effect = EFFECT[restart.get(name, "none")]
-        lines.append(f"| [{name}]({name}.md) | {said} | {systems(module)} | {effect} |")
+        on, effect = systems(module), EFFECT[restart.get(name, "none")]
+        effect = effect if "AIX" in on else effect.replace(", which AIX does at once unless it is busy", "")
+        lines.append(f"| [{name}]({name}.md) | {said} | {on} | {effect} |")
     return generate.between_marks(TUNINGS, "\n".join(lines) + "\n", BEGIN, END)
 
 

@@ -20,8 +20,8 @@ description:
     Servers on Z, v1.02, 5.6) and no change (IBM, SAP CRM 7.0 on IBM Z, v1.00, 4.3), both on LPARs of 12 to 16 IFLs.
     Measure it on your own machines.
   - On an LPAR with shared CPUs whose kernel has no HiperDispatch, a remark quotes IBM's advice against a mix of types.
-  - A guest of z/VM cannot choose, and one of KVM only if its CPU model has the topology facility (QEMU from 8.2); else
-    the record says V(unsupported) and why.
+  - A guest of z/VM cannot choose, and one of KVM only with QEMU from 8.2 on and its CPU model C(host), or C(ctop=on)
+    for other models; otherwise the record says V(unsupported) and why.
 extends_documentation_fragment:
   - zpower.sap_tuning.tuning
 options:

@@ -175,9 +175,8 @@ def conflict(what, setting, wins, **more):
 # A knob that exists once per system. sysctl: its dotted name or None. path: its file in /proc/sys or /sys, or None.
 # pattern: the lines of a unit, script or profile that set it; its first group is the value. own: the file of this
 # collection for it. prefix: of the values, where two sysctls are one knob.
-class SystemKnob(namedtuple("SystemKnob", "sysctl path pattern own prefix")):
-    def __new__(cls, sysctl, path, pattern, own, prefix=""):
-        return super().__new__(cls, sysctl, path, pattern, own, prefix)
+SystemKnob = namedtuple("SystemKnob", "sysctl path pattern own prefix")
+SystemKnob.__new__.__defaults__ = ("",)
 
 
 def of_system(host, *knobs):

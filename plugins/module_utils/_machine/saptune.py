@@ -31,9 +31,8 @@ _COMMENT = re.compile(r'"?\s#(?!#).')
 
 # A value that a tool writes. path: the file, which may have wildcards, or None if only the text tells what is set.
 # setting: with the text name=value; sure: whether it is known that the tool does so.
-class Write(namedtuple("Write", "path setting sure")):
-    def __new__(cls, path, setting, sure=True):
-        return super().__new__(cls, path, setting, sure)
+Write = namedtuple("Write", "path setting sure")
+Write.__new__.__defaults__ = (True,)
 
 
 def notes(host):

@@ -25,11 +25,8 @@ _FOLDERS = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/us
 _MOST, _LONGEST = 100, 1000
 _TRUE = ("1", "true", "True")
 # the options of a unit that are not for its plugin
-_ABOUT = ("cpuinfo_regex", "devices", "devices_udev_regex", "drop", "enabled", "prepend", "priority", "replace") + (
-    "script_post",
-    "script_pre",
-    "uname_regex",
-)
+_ABOUT = "type cpuinfo_regex devices devices_udev_regex drop enabled prepend priority replace script_post script_pre"
+_ABOUT = [*_ABOUT.split(), "uname_regex"]
 _VARIABLE = re.compile(r"(?<!\\)\$\{(\w+)\}")
 
 # writes: [Write] in their order. again: how many come before tuned applies sysctl.d again, None if it does not.
@@ -42,9 +39,9 @@ class _Unit:
 
     def __init__(self, name, options):
         self.name = name
-        self.kind = options["type"].value if "type" in options else name
         self.about = {key: one.value for key, one in options.items() if key in _ABOUT}
-        self.options = OrderedDict((key, [one]) for key, one in options.items() if key not in _ABOUT and key != "type")
+        self.kind = self.about.get("type", name)
+        self.options = OrderedDict((key, [one]) for key, one in options.items() if key not in _ABOUT)
         self.replaces = self.about.get("replace") in _TRUE
 
     def update(self, later):
@@ -100,7 +97,8 @@ def applied_again(host, paths):
     for file in [files[name] for name in sorted(files)] + ["/etc/sysctl.conf"]:
         for name, setting in sysctl_lines(host, file):
             path = path_of(name)
-            if path in paths and setting.value is not None and not _among(name, excluded):
+            skipped = setting.value is None or any(fnmatch.fnmatchcase(name, glob) for glob in excluded)
+            if path in paths and not skipped:
                 replaced += [(path, table[path])] if path in table else []
                 table[path] = setting
     return replaced + list(table.items())
@@ -108,10 +106,6 @@ def applied_again(host, paths):
 
 def _words(text):
     return [word.strip() for word in text.replace(";", ",").split(",")]
-
-
-def _among(name, globs):
-    return any(fnmatch.fnmatchcase(name, glob) for glob in globs)
 
 
 def _number(text):
@@ -233,7 +227,9 @@ def _writes(host, unit, known):
             elif value:
                 path, value = _target(unit.kind, name, value)
                 text, value = "%s=%s" % (name, value), None if "${" in value else value
-                if path != HUGE_FILE or "transparent_hugepage=" not in (host.read("/proc/cmdline") or ""):
+                # the plugin vm gives way to the kernel command line
+                given = "transparent_hugepage=" in (host.read("/proc/cmdline") or "")
+                if (unit.kind, path, given) != ("vm", HUGE_FILE, True):
                     yield Write(path, setting._replace(text=text, value=value))
 
 

@@ -26,11 +26,12 @@ def sysctl_path(name):
     return "/proc/sys/" + name.replace(".", "/")
 
 
-def sysctl_knob(name, own):
-    """The SystemKnob of a sysctl with a number; own: the file in which this collection stores it."""
+def sysctl_knob(name, own, prefix=""):
+    """The SystemKnob of a sysctl with numbers; own: the file in which this collection stores it."""
     path, dotted = sysctl_path(name), re.escape(name).replace(r"\.", "[./]")
-    pattern = r"""echo\s+["']?(-?\d+)["']?\s*>\s*%s\b|%s\b(?:\s*[=:]\s*["']?(-?\d+)\b)?""" % (path, dotted)
-    return SystemKnob(name, path, re.compile(pattern), own)
+    numbers = r"(-?(?:0x[0-9a-fA-F]+|[0-9]+)\b(?:[ \t]+[0-9]+\b)*)"
+    line = r"""echo\s+["']?%s["']?\s*>\s*%s\b|\b%s\b(?:\s*[=:]\s*["']?%s)?"""
+    return SystemKnob(name, path, re.compile(line % (numbers, path, dotted, numbers)), own, prefix)
 
 
 def stored_line(name, path, value):

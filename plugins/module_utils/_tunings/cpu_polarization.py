@@ -36,7 +36,7 @@ NO_FACILITY = "no CPU topology facility: %s"
 # QEMU, docs/system/s390x/cpu-topology.rst
 GUESTS = {
     "zvm": "this is a guest of z/VM, which offers none",
-    "kvm": "this is a guest of KVM whose CPU model lacks it (QEMU from 8.2: model host, or ctop=on with others)",
+    "kvm": "this is a guest of KVM without it: QEMU from 8.2 gives it to CPU model host, to others with ctop=on",
     "other": "this is a guest",
 }
 HIPERDISPATCH = "/proc/sys/s390/hiperdispatch"

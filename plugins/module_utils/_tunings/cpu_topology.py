@@ -55,7 +55,7 @@ class CpuTopology(SysctlTuning):
         if not self.host.exists("/proc/sysinfo"):
             return "not_applicable", "s390.topology exists on Linux on Z only"
         if self.informed and not self._hides():
-            where = "an LPAR" if hardware.virtualization(self.host) == "lpar" else "a guest with ctop=on"
+            where = "an LPAR" if hardware.virtualization(self.host) == "lpar" else "a guest with the topology facility"
             return "not_applicable", "the machine tells this Linux its real topology (%s), which is better" % where
         lacks = self.lacks({KEY: FILE})
         if lacks:

@@ -17,7 +17,7 @@ from ..._machine.other_settings import (
     of_system,
 )
 from ..._machine.saptune import HUGE_FILE, sapconf, shared_memory
-from .._system import sysctl_path
+from .._system import sysctl_knob
 from .values import DIRTY, RATIO
 
 HUGE = "transparent_hugepage"
@@ -32,20 +32,10 @@ def ratio_of(name):
     return name.replace("_bytes", "_ratio") if name.startswith(DIRTY + "_") else None
 
 
-def _pattern(name):
-    """The lines of a profile, unit or script that set a sysctl."""
-    path, dotted = re.escape(sysctl_path(name)), re.escape(name).replace(r"\.", "[./]")
-    numbers = r"((?:0x[0-9a-fA-F]+|[0-9]+)(?:[ \t]+[0-9]+)*)"
-    line = r"""echo\s+["']?%s["']?\s*>\s*%s\b|\b%s\b(?:\s*[=:]\s*["']?%s)?"""
-    return re.compile(line % (numbers, path, dotted, numbers))
-
-
 def of_sysctl(host, item, own):
     """Other settings of a sysctl, as conflict(). host: a Once; own: the file of this collection for sysctls."""
-    knobs, ratio = [SystemKnob(item, sysctl_path(item), _pattern(item), own)], ratio_of(item)
-    if ratio:
-        knobs.append(SystemKnob(ratio, sysctl_path(ratio), _pattern(ratio), own, RATIO))
-    return of_system(host, *knobs)
+    ratio = ratio_of(item)
+    return of_system(host, sysctl_knob(item, own), *([sysctl_knob(ratio, own, RATIO)] if ratio else []))
 
 
 def of_hugepages(host):

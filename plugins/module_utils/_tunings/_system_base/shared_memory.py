@@ -66,15 +66,19 @@ class Fstab:
 
     @staticmethod
     def _find(lines, point):
-        # libmount ignores slashes that mean nothing
-        points = [(number, fields(line)[1:2]) for number, line in enumerate(lines)]
-        return [number for number, words in points if words and os.path.normpath("/" + words[0].lstrip("/")) == point]
+        return [number for number, line in enumerate(lines) if mount_point(line) == point]
 
 
 def fields(line):
     """The fields of a line of fstab or /proc/mounts; none of a comment."""
     words = line.split()
     return [] if words and words[0].startswith("#") else words
+
+
+def mount_point(line):
+    """The mount point of a line of fstab, without the slashes that libmount ignores; None without one."""
+    words = fields(line)[1:2]
+    return os.path.normpath("/" + words[0].lstrip("/")) if words else None
 
 
 def in_gib(size):

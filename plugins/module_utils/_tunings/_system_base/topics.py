@@ -12,7 +12,7 @@ from ..._machine.other_settings import conflict
 from ..._machine.saptune import HUGE_FILE
 from .._system import sysctl_path
 from . import others
-from .shared_memory import FSTAB, POINT, SOURCE, TOLERANCE_KB, Fstab, SharedMemory, fields, in_gib
+from .shared_memory import FSTAB, POINT, SOURCE, TOLERANCE_KB, Fstab, SharedMemory, in_gib, mount_point
 from .values import DIRTY, RATIO, ROWS
 
 HEADER = "# What SAP asks of the system, kept by zpower.sap_tuning.system_base: change it there, not here.\n"
@@ -203,7 +203,7 @@ class DevShm(Topic):
     def legible(key, text):
         if key == POINT:
             return text is not None and text.isdigit()
-        line = text is None or ("\n" not in text and fields(text)[1:2] == [POINT])
+        line = text is None or ("\n" not in text and mount_point(text) == POINT)
         return key == "%s %s" % (FSTAB, POINT) and line
 
     def wanted(self, knob):

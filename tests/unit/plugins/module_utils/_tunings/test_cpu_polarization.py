@@ -146,7 +146,7 @@ def test_cpus_that_never_report_are_a_failure_and_the_host_is_put_back(tmp_path)
 
 
 KVM = ZVM.replace("z/VM    7.3.0", "KVM/Linux")
-FROM_QEMU_8_2 = "guest of KVM whose CPU model lacks it (QEMU from 8.2"
+FROM_QEMU_8_2 = "guest of KVM without it: QEMU from 8.2"
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_one_cpu_has_no_siblings_to_prove_anything(guest):
     "sysinfo, words",
     [
         (LPAR + FACILITY, "real topology"),
-        (LPAR + FACILITY + "VM00 Name: LNX1\nVM00 Control Program: KVM/Linux\n", "a guest with ctop=on"),
+        (LPAR + FACILITY + "VM00 Name: LNX1\nVM00 Control Program: KVM/Linux\n", "a guest with the topology"),
         (None, ""),
     ],
 )

@@ -256,6 +256,79 @@ def test_saptune_keeps_its_values(host, file):
     assert "left to saptune" in found["/dev/shm"]["remarks"][0]
 
 
+SITE = "[main]\ninclude=sap-netweaver\n[sysctl]\n%s\nvm.swappiness=5"
+NOTE = "[version]\nVERSION=1\n[sysctl%s]\nvm.max_map_count=262144"
+CONFIG, EXTRA, OVERRIDE = "/etc/sysconfig/saptune", "/etc/saptune/extra/S.conf", "/etc/saptune/override/S"
+
+
+@pytest.mark.parametrize(
+    "files, boot, left",
+    [
+        # systemd-sysctl writes the text, and the kernel reads the number
+        ({"/etc/sysctl.d/99-sap.conf": MAPS + " = 2147483647   # SAP Note 900929"}, "2147483647", ""),
+        ({"/usr/lib/sysctl.d/90-sap.conf": MAPS + " = 0x7fffffff"}, "2147483647", ""),
+        ({"/etc/sysctl.d/99-sap.conf": MAPS + ' = "2147483647"'}, '"2147483647" (not a number', ""),
+        ({"/etc/sysctl.d/99-sap.conf": "vm.* = 70000\n-%s" % MAPS}, "the kernel's own value", ""),
+        # profiles of tuned
+        ({"/etc/tuned/site/tuned.conf": SITE % "replace=1"}, "65530", ""),
+        ({"/etc/tuned/site/tuned.conf": SITE % "drop=vm.max_map_count"}, "65530", ""),
+        ({"/etc/tuned/site/tuned.conf": SITE % "kernel.sem=1"}, "2147483647", "tuned"),
+        ({"/etc/tuned/site/tuned.conf": SITE % "enabled=false"}, "65530", ""),
+        ({"/etc/tuned/site/tuned.conf": "[sysctl]\n%s=>60000" % MAPS}, "65530", "tuned"),
+        ({"/etc/tuned/site/tuned.conf": "[sysctl]\nuname_regex=aarch64\n%s=9" % MAPS}, "65530", ""),
+        ({"/etc/tuned/site/tuned.conf": "[main]\ninclude=gone\n[sysctl]\n%s=9" % MAPS}, "65530", ""),
+        # it applies /etc/sysctl.d again, and never /usr
+        ({"/etc/sysctl.d/50-a.conf": MAPS + "=7", "/etc/tuned/site/tuned.conf": SITE % ""}, "7", ""),
+        ({"/usr/lib/sysctl.d/99-a.conf": MAPS + "=7", "/etc/tuned/site/tuned.conf": SITE % ""}, "2147483647", "tuned"),
+        # notes of saptune: the last one, its tags, its override
+        ({CONFIG: 'NOTE_APPLY_ORDER="900929 S" # ours', EXTRA: NOTE % ""}, "262144", "saptune"),
+        ({CONFIG: 'NOTE_APPLY_ORDER="S 900929"', EXTRA: NOTE % ""}, "2147483647", "saptune"),
+        ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % "", OVERRIDE: "[sysctl]\n%s=" % MAPS}, "65530", ""),
+        ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % "", OVERRIDE: "[sysctl]\n%s = '8'" % MAPS}, "8", "saptune"),
+        ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % ":os=15-SP1:arch=ppc64le"}, "65530", ""),
+        ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % ":os=15-SP6:arch=s390x"}, "262144", "saptune"),
+        ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % ":os=15-[2,4-5,7-]"}, "65530", ""),
+        ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % ":os=15-[-6]:kernel=6.4"}, "65530", ""),
+        ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % ":os=15-*"}, "262144", "saptune"),
+        # whether it is so is not judged
+        ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % ":virt=zvm"}, "65530", ""),
+    ],
+)
+def test_other_tools_merge_their_files_as_they_do(host, files, boot, left):
+    host.fill("/usr/lib/systemd/systemd", "")
+    host.fill("/proc/sys/kernel/arch", "s390x")
+    host.fill("/var/lib/saptune/working/notes/900929", "[sysctl]\nvm.max_map_count=2147483647")
+    host.tuned(text="[sysctl]\nvm.max_map_count = 2147483647")
+    host.enable("saptune")
+    host.fill("/etc/tuned/active_profile", "site")
+    for path, text in files.items():
+        host.fill(path, text)
+    found = present(host, check=True)[MAPS]
+    assert found["before"]["next_boot"][MAPS].startswith(boot)
+    assert [left] == ([words.split("left to ")[1].split(" ")[0] for words in found["remarks"]] or [""])
+
+
+@pytest.mark.parametrize(
+    "note, override, size, words",
+    [
+        ("ShmFileSystemSizeMB=0\nVSZ_TMPFS_PERCENT=50", "", 26 * GIB, "line 3: 50"),
+        ("ShmFileSystemSizeMB=0\nVSZ_TMPFS_PERCENT=0", "", 39 * GIB, "line 3: 75"),
+        ("ShmFileSystemSizeMB=2048\nVSZ_TMPFS_PERCENT=75", "", 2 * GIB, "line 2: 2048"),
+        ("ShmFileSystemSizeMB=0\nVSZ_TMPFS_PERCENT=75", "VSZ_TMPFS_PERCENT=25", 13 * GIB, "override/941735 line 2: 25"),
+        ("ShmFileSystemSizeMB=0\nVSZ_TMPFS_PERCENT=75", "ShmFileSystemSizeMB=", 16 * GIB, ""),
+        ("VSZ_TMPFS_PERCENT=75", "", 16 * GIB, ""),
+    ],
+)
+def test_saptune_gives_dev_shm_a_size_or_a_percentage(host, note, override, size, words):
+    host.enable("saptune")
+    host.fill("/etc/sysconfig/saptune", 'NOTE_APPLY_ORDER="941735"')
+    host.fill("/var/lib/saptune/working/notes/941735", "[mem]\n" + note)
+    host.fill("/etc/saptune/override/941735", "[mem]\n" + override)
+    found = records(host)["/dev/shm"]
+    assert found["before"]["next_boot"] == {"/dev/shm": "%dk" % size}
+    assert words in "".join(found["remarks"]) and bool(found["remarks"]) is bool(words)
+
+
 @pytest.mark.parametrize(
     "before, after",
     [
@@ -268,12 +341,18 @@ def test_saptune_keeps_its_values(host, file):
         # bytes that are no text
         ("# gr\xfc\xdfe\r\n/x / ext4 a 0 1\x0c\n", "# gr\xfc\xdfe\r\n/x / ext4 a 0 1\x0c\n" + LINE),
         ("none /dev/shm tmpfs defaults,size=40G 0 0\n", "none /dev/shm tmpfs defaults,size=40G 0 0\n"),
+        # the first of two lines counts
+        (
+            "tmpfs /dev/shm/ tmpfs size=2G 0 0\ntmpfs /dev/shm tmpfs size=50G 0 0\n",
+            "tmpfs /dev/shm/ tmpfs size=40894464k 0 0\ntmpfs /dev/shm tmpfs size=50G 0 0\n",
+        ),
     ],
 )
 def test_only_the_line_of_fstab_changes_and_comes_back(host, before, after):
     with open(host.path("/etc/fstab"), "wb") as stream:
         stream.write(before.encode("latin-1"))
-    assert present(host)["/dev/shm"]["verdict"] == "changed"
+    found = present(host)["/dev/shm"]
+    assert found["verdict"] == "changed" and ("lines 1, 2" in "".join(found["remarks"])) is (before.count("/shm") == 2)
     assert host.bytes_of("/etc/fstab").decode("latin-1") == after
     assert present(host, check=True)["/dev/shm"]["verdict"] == "compliant"
     run(host, state="restored")
