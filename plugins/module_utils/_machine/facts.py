@@ -228,19 +228,15 @@ def cpacf(host):
         return None
     counters = {}
     if not host.capture:
-        with contextlib.suppress(HostError):  # not installed
-            counters = parse_cpacfstats(host.run(["cpacfstats"], timeout=_SAPCONTROL_TIMEOUT).out)
+        with contextlib.suppress(HostError):  # not installed; only enabled counters have a number
+            said = host.run(["cpacfstats"], timeout=_SAPCONTROL_TIMEOUT).out
+            counters = {name: int(count) for name, count in re.findall(r"(?m)^ (\w+) counter: (\d+)$", said)}
     return {
         # the message-security assist
         "available": "msa" in features.group(1).split() if features else None,
         "used": any(counters.values()) if counters else None,
         "counters": counters or None,
     }
-
-
-def parse_cpacfstats(text):
-    """{counter: operations} of the counters that are enabled, such as aes and sha."""
-    return {name: int(count) for name, count in re.findall(r"(?m)^ (\w+) counter: (\d+)$", text)}
 
 
 def _aix_level(host):

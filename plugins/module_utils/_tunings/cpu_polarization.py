@@ -121,10 +121,8 @@ class CpuPolarization(SystemTuning):
         if self.params["mode"] == "vertical":
             # dedicated CPUs all become high
             subject.remarks += entitlement.steering_remarks(self.host, low, mode == "horizontal" and shared)
-            unguided = not self.host.exists(HIPERDISPATCH) and not (
-                self.host.capture and self.host.lacking(HIPERDISPATCH)
-            )
-            if unguided and shared and (mode == "horizontal" or len(levels) > 1):
+            known = self.host.exists(HIPERDISPATCH) or (self.host.capture and self.host.lacking(HIPERDISPATCH))
+            if not known and shared and (mode == "horizontal" or len(levels) > 1):
                 subject.remarks.append(MIXED)
         if "unknown" in levels:
             unknown = cpu_lists.format_list(levels["unknown"])

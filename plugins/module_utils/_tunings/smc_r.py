@@ -36,14 +36,6 @@ PRESETS = {
 # for the system's own instances 39nn and over HTTP 81nn, ICM 80nn and 443nn, start service 5nn13 and 5nn14.
 _SAP_PORTS = ("32%02d", "33%02d", "48%02d", "36%02d", "39%02d", "81%02d", "80%02d", "443%02d", "5%02d13", "5%02d14")
 _PORT_RANGE = re.compile(r"^([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?\Z")
-ALL = (
-    "ip_addr_list and port_range are any, so all TCP of this partition goes over RoCE if its peer offers SMC-R, also "
-    "SSH, NFS and PowerHA; sap_ports and database_ports name the ports of SAP"
-)
-NO_DATABASE = (
-    "the port of the database is not among those of sap_ports, so connections of work processes to it stay plain TCP; "
-    "database_ports adds it"
-)
 
 
 def port_range(instances, others):
@@ -175,13 +167,19 @@ class SmcR(DeviceTuning):
         self._beside = {item: self._look(name, item) for item in (ENABLED, ADDRESSES, PORTS) if item not in asked}
         values = dict(self._beside, **asked)
         if values[ENABLED] == "1" and values[ADDRESSES] == values[PORTS] == "any":
-            subject.remarks.append(ALL)
+            subject.remarks.append(
+                "ip_addr_list and port_range are any, so all TCP of this partition goes over RoCE if its peer offers "
+                "SMC-R, also SSH, NFS and PowerHA; sap_ports and database_ports name the ports of SAP"
+            )
         if self.params["sap_ports"] or self.params["database_ports"]:
             subject.remarks.append(
                 "how port_range takes several ports is not published: make sure that connections use SMC-R"
             )
         if self.params["sap_ports"] and not self.params["database_ports"]:
-            subject.remarks.append(NO_DATABASE)
+            subject.remarks.append(
+                "the port of the database is not among those of sap_ports, so connections of work processes to it stay "
+                "plain TCP; database_ports adds it"
+            )
         return subject
 
     def _look(self, device, attribute):

@@ -46,15 +46,9 @@ def test_names_and_last_columns_of_any_listing_are_found(table):
     assert devices.parse_listing(out) == [devices.Attribute(name, None) for name in table]
 
 
-@given(st.dictionaries(NAMES, st.tuples(st.sampled_from(["Available", "Defined", "Stopped"]), CELLS), min_size=1))
-def test_devices_of_any_listing_are_found(table):
-    rows = [(name, state, text) for name, (state, text) in table.items()]
-    found = devices.parse_devices(aligned(rows))
-    assert [(one.name, one.state) for one in found] == [row[:2] for row in rows]
-    assert [one.text for one in found] == [row[2] for row in rows]
-    # one that only begins so is another one
-    for out in ("", "smcr01 Available  SMC-R\n"):
-        assert devices.Devices(Said(out=out)).device("smcr0") is None
+@pytest.mark.parametrize("out", ["", "smcr01 Available  SMC-R\n"])
+def test_a_device_that_only_begins_so_is_another_one(out):
+    assert devices.Devices(Said(out=out)).device("smcr0") is None
 
 
 @pytest.mark.parametrize(
@@ -77,12 +71,6 @@ def test_legal_values(out, value, allowed):
     assert devices.allows(devices.parse_legal(out), value) is allowed
 
 
-@given(st.integers(-1000, 1000), st.integers(0, 500), st.integers(1, 20), st.integers(-2000, 2000))
-def test_a_range_has_its_steps_and_nothing_else(low, count, step, value):
-    legal = devices.parse_legal("%d...%d (+%d)\n" % (low, low + count * step, step))
-    assert devices.allows(legal, str(value)) is (value in range(low, low + count * step + 1, step))
-
-
 @pytest.mark.parametrize(
     "value, further",
     [
@@ -95,15 +83,6 @@ def test_a_range_has_its_steps_and_nothing_else(low, count, step, value):
 )
 def test_what_chdev_would_take_for_a_second_pair(value, further):
     assert devices.second_pair(value) == further
-
-
-def test_an_attribute_whose_name_ends_another_one_is_not_mixed_up(host):
-    host.devices["en0"] = Device({"mtu": "1500", "remmtu": "576"})
-    lsattr = devices.Devices(host)
-    assert [lsattr.stored("en0", name) for name in ("mtu", "remmtu")] == ["1500", "576"]
-    assert [one.name for one in lsattr.attributes("en0")] == ["mtu", "remmtu"]
-    with pytest.raises(devices.UnknownAttributeError):
-        lsattr.stored("en0", "mt")
 
 
 @pytest.mark.parametrize("value", ["", "IBM,FW830.00 (SV830_048)", "two  blanks", "True", "16"])
@@ -159,23 +138,10 @@ def test_a_busy_device_is_told_from_other_errors(number):
         devices.Devices(Said(1, err=said)).change("smcr0", {"enabled": "1"})
 
 
-@pytest.mark.parametrize(
-    "value, texts, found",
-    [
-        ("2097152", ["0x100000", "0x200000"], "0x200000"),
-        ("0X10", ["16"], "16"),
-        *((one, ["0x100000", "16", "yes"], one) for one in ("16", "0x20", "yes", "017", "")),
-    ],
-)
-def test_a_number_is_spelled_as_the_device_does(value, texts, found):
-    assert devices.spelled(value, texts) == found
-
-
-def test_legal_values_are_none_where_lsattr_does_not_answer(host):
-    host.devices["smcr0"].legal["enabled"] = "0\n1\n"
-    assert devices.Devices(host).legal("smcr0", "enabled") == ["0", "1"]
-    assert devices.Devices(host).legal("smcr0", "port_range") == []
-    assert devices.Devices(Said(1, "not a value\n")).legal("smcr0", "enabled") == []
+def test_a_number_is_spelled_as_the_device_does():
+    assert [devices.spelled(one, ["0x100000", "16"]) for one in ("1048576", "0X10")] == ["0x100000", "16"]
+    for one in ("16", "0x20", "yes", "017", ""):
+        assert devices.spelled(one, ["0x100000", "16", "yes"]) == one
 
 
 def test_one_chdev_for_all_attributes_and_one_argument_for_each_value(host):

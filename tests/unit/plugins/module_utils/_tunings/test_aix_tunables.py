@@ -534,10 +534,7 @@ def test_no_other_flags_and_programs_are_used(host):
 
 
 def test_lines_of_files_and_scripts():
-    # the first line and the first stanza count
-    assert tunables.first_line(FOUND, "no", "tcp_keepidle") == ("7201", 7)
     assert tunables.first_line('no:\n a = "1" # b\nvmo:\n\ta = 2\n', "vmo", "a") == ("2", 3)
-    assert tunables.without_line(FOUND, "no", "nothing") == FOUND
     assert parse_tunables("no", "/usr/sbin/no -p -o a=1 -o 'b=2'; vmo -o c=3") == [("a", "1"), ("b", "2")]
     assert parse_tunables("vmo", "x=`vmo -r -o minperm%=3` && no -o d=4") == [("minperm%", "3")]
     assert parse_tunables("no", "casino -o a=1 | yes or no") == []

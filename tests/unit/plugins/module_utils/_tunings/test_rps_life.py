@@ -256,14 +256,6 @@ def test_an_offline_cpu_is_refused_by_name_and_left_out_of_all(tmp_path):
     assert "the kernel left out CPU 3, which is offline or isolated" in result["msg"]
 
 
-def test_the_mask_of_a_large_machine(tmp_path):
-    host = KernelHost(tmp_path, online="0-63,96-199", possible="0-255")
-    host.interface("hsi0", queues=2)
-    run(host)
-    mask = "00000000,000000ff" + ",ffffffff" * 3 + ",00000000" + ",ffffffff" * 2
-    assert masks(host) == [mask, mask] and not run(host)["changed"]
-
-
 ENTRIES, SYSCTL = "/proc/sys/net/core/rps_sock_flow_entries", "/etc/sysctl.d/91-zpower-sap-tuning-rps.conf"
 
 

@@ -20,7 +20,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.rows im
     from_yaml,
 )
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.summary import states_of
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import Kpi, add, cpu_sum, kpi
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import cpu_sum, kpi
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import validate
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -208,15 +208,6 @@ def test_user_and_system_time_stay_apart_where_the_report_can_use_them():
     (record,) = records({"client": {"user_s": 10, "system_s": 30, "cpus_online": 2}})
     window = {"elapsed_s": 100, "ncpu": 2, "steal_s": None, "user_s": 10, "system_s": 30}
     assert record["runs"][0]["cpu"] == {"client": window, "server": None}
-
-
-@pytest.mark.parametrize("end", [{"utilization_pct": 50}, {"cpu_s": 30}])
-def test_rows_with_and_without_a_cpu_count_have_no_utilization_together(end):
-    found = records(*({"client": one} for one in (end, {"utilization_pct": 50, "cpus_online": 4})), units=1)
-    total: Kpi = kpi(add([cpu_sum(record["runs"], "client") for record in found]), None)
-    assert (total.utilization_pct, total.cpu_us_per_unit is None, total.itr_per_h) == (None, "cpu_s" not in end, None)
-    (state,) = states_of(found)
-    assert (state["client"]["utilization_pct"], state["client"]["itr_per_h"]) == (None, None)
 
 
 def test_there_is_no_rate_without_both_work_and_time():

@@ -3,13 +3,11 @@
 """Files of nmon in the documented layouts, and the CPU seconds of windows in them."""
 
 import re
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon import (
     Reader,
-    parse_date,
-    parse_time,
     samples_of,
 )
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import (
@@ -20,11 +18,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_win
     CpuWindow,
     WindowOptions,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from places import FIXTURES
 
-SETTINGS = settings(max_examples=100)
 FOLDER = FIXTURES / "nmon"
 START = datetime(2026, 11, 20, 9, 0, 0)
 
@@ -69,7 +64,7 @@ def test_a_shared_aix_partition_in_processors():
     assert (found["elapsed_s"], found["covered_s"], found["samples"]) == (30, 30, 3)
     assert (found["source"], found["cpu_s"], found["user_s"], found["system_s"]) == ("PCPU_ALL", 12.1, 4, 8.1)
     assert (found["busy_pct"], found["user_pct"], found["idle_pct"]) == (50.3333, 16.6667, 49.6667)
-    assert (found["steal_s"], found["steal_pct"], found["remarks"]) == (None, None, [])
+    assert (found["steal_s"], found["steal_pct"], found["remarks"], found["pct_of"]) == (None, None, [], ENTITLED)
     assert (found["physc"], found["entitlement"]) == (0.4367, 0.5)
     # an older file: EC_User% and EC_Sys% add up to 180 % of the entitlement in its second snapshot
     lines = without(lines_of("aix_shared.nmon"), "PCPU_ALL")
@@ -82,7 +77,8 @@ def test_a_shared_aix_partition_in_processors():
     # 8 stands under PhysicalCPUs, and that is its threads, never processors
     lines = without(lines, "LPAR")
     found = window(lines)
-    assert (found["source"], found["cpu_s"], found["busy_pct"]) == (None, None, 50.3333)
+    assert (found["source"], found["cpu_s"], found["busy_pct"], found["pct_of"]) == (None, None, 50.3333, ENTITLED)
+    assert window(without(lines, "CPU_ALL", "PCPU_ALL"))["pct_of"] is None
     assert "give cpus" in found["remarks"][0]
     assert window(lines, cpus=0.5)["cpu_s"] == pytest.approx(0.5 * 30 * 0.503333, rel=1e-4)
 
@@ -103,24 +99,10 @@ def test_above_the_entitlement_where_its_shares_stop_at_100_percent():
     assert (window(idle)["covered_s"], window(without(idle, "CPU_ALL"))["covered_s"]) == (40, 30)
 
 
-@pytest.mark.parametrize(
-    ("name", "pct_of"),
-    [
-        ("aix_shared.nmon", ENTITLED),
-        ("aix_above_entitlement.nmon", ENTITLED),
-        ("aix_dedicated.nmon", ALL_CPUS),
-        ("linux_16.nmon", ALL_CPUS),
-    ],
-)
-def test_it_says_of_what_the_percentages_are(name, pct_of):
-    assert window(lines_of(name))["pct_of"] == pct_of
-    assert window(without(lines_of(name), "LPAR"))["pct_of"] == pct_of
-    assert window(without(lines_of(name), "CPU_ALL"))["pct_of"] is None
-
-
 def test_a_dedicated_partition_has_the_processors_of_lparstat():
     found = window(lines_of("aix_dedicated.nmon"))
     assert (found["source"], found["cpu_s"], found["user_s"], found["system_s"]) == ("CPU_ALL", 18, 6, 12)
+    assert found["pct_of"] == ALL_CPUS
     assert (found["physc"], found["entitlement"]) == (None, None)
     lines = without(lines_of("aix_dedicated.nmon"), "BBBP")
     assert window(lines)["cpu_s"] is None
@@ -179,6 +161,7 @@ def test_a_gap_and_a_window_that_reaches_beyond_the_file_are_said():
     found = window(simple(["10,20,0,70,,2"]) + ["ZZZZ,T2,09:05:00,20-NOV-2026\n", "CPU_ALL,T2,10,20,0,70,,2\n"])
     assert found["remarks"] == ["no sample between 2026-11-20 09:00:10 and 2026-11-20 09:05:00"]
     assert found["cpu_s"] == pytest.approx(300 * 0.3 * 2)
+    assert window(simple(["10,20,0,70,,2"]) + ["ZZZZ,T2,09:05:00,20-NOV-2026\n"], None, "09:00:10")["remarks"] == []
 
 
 def test_network_counters_do_not_apply_while_smc_r_is_on():
@@ -232,6 +215,9 @@ def test_odd_snapshots_are_read_or_do_not_count():
     # a line of another snapshot
     found = window(lines + ["ZZZZ,T0002,09:00:20,20-NOV-2026\n", "CPU_ALL,T0001,90,10,0,0,,2\n"])
     assert found["covered_s"] == 10
+    # what a short line lacks is missing and not zero, and a long one is cut
+    found = window(simple(["10,20", "10,20,0,70,,2,7,7"]))
+    assert (found["covered_s"], found["cpu_s"], found["system_pct"]) == (10, 6, 20)
     # without the time when nmon began, the first snapshot has no length
     lines = [line for line in simple(["90,10,0,0,,2", "10,20,0,70,,2"]) if not line.startswith("AAA,time")]
     found = window(lines)
@@ -281,6 +267,7 @@ def test_a_clock_step_matters_inside_the_window_only(clocks, begin, end, refused
         (["AAA,progname,nmon\n", "ZZZZ,T0001\n"], (), "line 2: ZZZZ"),
         (["AAA,progname,nmon\n", "ZZZZ,T0001,25:00:00,20-NOV-2026\n"], (), "line 2: ZZZZ"),
         (["AAA,progname,nmon\n", "ZZZZ,T0001,09:00:00,31-NOV-2026\n"], (), "line 2: ZZZZ"),
+        (["AAA,progname,nmon\n", "ZZZZ,T0001,09:00:00,31-OKT-2026\n"], (), "line 2: ZZZZ"),
         (sorted(simple(["1,1,0,98,,1"])), (), "line 8: CPU_ALL of T0001 is before .* this file was sorted"),
         (simple(["1,1,0,98,,1"]) + ["AAA,host,h2\n"], (), "line 10: several files in one, of h1 and of h2"),
         (simple(["1,1,0,98,,1"]), ("10:00",), "the file covers 2026-11-20 09:00:00 to 2026-11-20 09:00:10"),
@@ -293,47 +280,3 @@ def test_a_clock_step_matters_inside_the_window_only(clocks, begin, end, refused
 def test_what_cannot_be_used_is_one_sentence(lines, wanted, message):
     with pytest.raises(CpuFileError, match=message):
         window(lines, *wanted)
-
-
-def test_dates_and_times():
-    assert parse_date("13-AUG-2017") == date(2017, 8, 13) == parse_date(" 13-Aug-2017 ")
-    assert parse_date("13-OKT-2017") is None
-    assert parse_time("07:23.04") == time(7, 23, 4) == parse_time("07:23:04")
-    assert parse_time("07:23") is None and parse_time("07:61:00") is None
-
-
-PERCENT = st.integers(0, 500).map(lambda tenths: tenths / 10)
-ROWS = st.lists(st.tuples(PERCENT, PERCENT, st.integers(1, 64)), min_size=1, max_size=20)
-
-
-@SETTINGS
-@given(
-    ROWS, st.permutations(["User%", "Sys%", "Idle%", "CPUs", "Steal%", "Busy"]), st.integers(-2, 3), st.integers(1, 60)
-)
-def test_any_order_of_columns_and_any_length_of_lines(rows, columns, longer, interval):
-    """Lines longer than the header are cut, and what a shorter one lacks is missing and not zero."""
-
-    def row(user, system, cpus):
-        cells = {"User%": user, "Sys%": system, "Idle%": 100 - user - system, "CPUs": cpus, "Steal%": 0.0, "Busy": ""}
-        fields = [str(cells[name]) for name in columns]
-        return ",".join(fields[:longer] if longer < 0 else fields + ["7"] * longer)
-
-    lost = set(columns[longer:]) if longer < 0 else set()
-    found = window(simple([row(*item) for item in rows], interval=interval, columns=",".join(columns)))
-    if {"User%", "Sys%", "CPUs"} & lost:
-        assert found["cpu_s"] is None
-    else:
-        expected = sum(interval * (user + system) / 100 * cpus for user, system, cpus in rows)
-        assert found["cpu_s"] == pytest.approx(expected, abs=1e-3)
-
-
-@SETTINGS
-@given(ROWS, st.integers(2, 60), st.data())
-def test_two_windows_that_meet_are_the_whole(rows, interval, data):
-    lines = simple(
-        [f"{user},{system},0,{100 - user - system},,{cpus}" for user, system, cpus in rows], interval=interval
-    )
-    cut = data.draw(st.integers(1, interval * len(rows) - 1))
-    at = str(START + timedelta(seconds=cut))
-    parts = window(lines, None, at)["cpu_s"] + window(lines, at, None)["cpu_s"]
-    assert parts == pytest.approx(window(lines)["cpu_s"], abs=1e-3)

@@ -157,15 +157,6 @@ def test_client_and_server_have_an_annex_of_their_own_and_controls_have_none(tmp
     assert loaded.problems == ["app2/cpu-client.json: not used: this host has no records."]
 
 
-def test_several_files_cover_several_rounds(tmp_path):
-    later = START + timedelta(hours=1)
-    rounds = [record(), record(started=later + timedelta(seconds=5), phase="after")]
-    loaded = load(tmp_path, rounds, annex(entry(), entry("app1_2.json", kind="mpstat", begin=later, user=1.0)))
-    found = {item.phase: item for item in loaded.records}
-    assert (found["before"].cpu_source[0], found["after"].cpu_source[0]) == ("nmon", "mpstat")
-    assert found["after"].cpu[0].busy_s == pytest.approx(150.0) and loaded.problems == []
-
-
 WINDOWS = st.tuples(st.floats(0.0, 5000.0), st.floats(0.0, 5000.0))
 
 

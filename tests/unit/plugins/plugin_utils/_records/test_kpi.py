@@ -40,9 +40,7 @@ def test_without_an_idle_window_the_figures_are_gross_and_itr_needs_five_percent
     assert kpi(cpu_sum([run(0.099)], "client"), 0.0).itr_per_h is None
     assert kpi(cpu_sum([run(0.101)], "client"), 0.0).itr_per_h is not None
     assert kpi(cpu_sum([run(0.101)], "client"), 0.01).itr_per_h is None
-
-
-def test_an_itr_is_weak_unless_the_load_was_above_forty_percent_all_the_time():
+    # weak, unless the load was above 40 % all the time
     assert kpi(cpu_sum([run(1.6), run(0.82)], "client"), 0.2).itr_weak is None
     found = kpi(cpu_sum([run(1.6), run(0.7)], "client"), None)
     assert found.utilization_pct > 50 and "down to 35.0 %" in found.itr_weak and found.itr_per_h is not None
