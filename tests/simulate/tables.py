@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 
+import forecasts
 import guards
 import rules as of_rules
 import trials
@@ -377,6 +378,11 @@ def batches(ask: Ask) -> Rows:
     return judged(guards.goals(ask))
 
 
+def rounds(ask: Ask) -> Rows:
+    """Forecasts of rounds."""
+    return judged(forecasts.goals(ask))
+
+
 TABLES: dict[str, Callable[[Ask], Rows]] = {
     "goals": goals,
     "rules": rules,
@@ -393,4 +399,5 @@ TABLES: dict[str, Callable[[Ask], Rows]] = {
     "guard": guard,
     "parts": parts,
     "batches": batches,
+    "forecasts": rounds,
 }
