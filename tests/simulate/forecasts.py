@@ -66,7 +66,7 @@ def calibrated(kind: str, number: int) -> Seen | None:
 def continued(kind: str, first: int, change: float, number: int) -> Seen | None:
     """A measurement that is undecided after ``first`` rounds, and gets the rounds that its report names."""
     seed = f"more {kind} {number}"
-    most = looks.DECLARED.rounds
+    most = planning.MOST_ROUNDS
     order = looks.order(seed, most)
     values = KINDS[kind](generator(seed), 1, len(order))[0].tolist()
     host = Host("app1", order, changed(order, values, change))

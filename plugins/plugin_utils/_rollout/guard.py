@@ -39,7 +39,7 @@ LONGEST_NAME = 80
 LONGEST = 500
 MOST_PROBLEMS = 5
 MOST_NAMED = 3
-SLOWER = " got worse: "
+SLOWER = " got worse"
 """In each guard of the report about times."""
 DRIFT = "not counted, because the rounds of each state drift, and in blocks a drift looks like an effect"
 RESEMBLING, FAR = 1.6, 2.5
