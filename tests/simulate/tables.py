@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tables of docs/verdicts.md that the simulation fills, each a function that asks for what it shows.
+"""The tables of docs/verdicts_simulated.md that the simulation fills, each a function that asks for what it shows.
 
 ``ask(function of trials, arguments …, experiments=n)`` returns its Outcome. A table is made twice: first to know what
 has to be played, then to be written.
