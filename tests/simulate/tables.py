@@ -368,24 +368,9 @@ def judged(found: Iterable[of_rules.Goal]) -> Rows:
         yield judge(goal.text, goal.limit, goal.cells, *goal.words)
 
 
-def rules(ask: Ask) -> Rows:
-    """The rules that stand beside the verdict on rounds."""
-    return judged(of_rules.goals(ask))
-
-
-def batches(ask: Ask) -> Rows:
-    """The guard of a rollout."""
-    return judged(guards.goals(ask))
-
-
-def rounds(ask: Ask) -> Rows:
-    """Forecasts of rounds."""
-    return judged(forecasts.goals(ask))
-
-
 TABLES: dict[str, Callable[[Ask], Rows]] = {
     "goals": goals,
-    "rules": rules,
+    "rules": lambda ask: judged(of_rules.goals(ask)),
     "why": why,
     "unchanged": unchanged,
     "five": five,
@@ -398,6 +383,6 @@ TABLES: dict[str, Callable[[Ask], Rows]] = {
     "control": control,
     "guard": guard,
     "parts": parts,
-    "batches": batches,
-    "forecasts": rounds,
+    "batches": lambda ask: judged(guards.goals(ask)),
+    "forecasts": lambda ask: judged(forecasts.goals(ask)),
 }
