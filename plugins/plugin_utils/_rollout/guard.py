@@ -124,8 +124,9 @@ def _drifts(comparisons: Iterable[Comparison]) -> bool:
     """Whether the rounds of a state resemble the ones before them, and nothing got far worse than they explain."""
     ratios, worse, spans = [], [], []
     for entry in comparisons:
-        series = [[*map(math.log, entry[state]["round_medians"])] for state in ("before", "after")]
-        if entry["ratio"]:
+        states = entry["before"], entry["after"]
+        series = [[math.log(value) for value in state["round_medians"] if value > 0.0] for state in states]
+        if entry["ratio"] and all(series):
             worse.append(-math.log(entry["ratio"]))
             spans.append(max(max(logs) - min(logs) for logs in series))
         for logs in series:
