@@ -108,7 +108,7 @@ def summary(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def table(outcomes: Mapping[str, list[dict[str, Any]]]) -> list[str]:
-    """The lines of a Markdown table, as docs/verdicts.md has it."""
+    """The lines of a Markdown table, as docs/verdicts_simulated.md has it."""
     lines = ["| truth | experiments | verdicts | wanted | as wanted |", "|---|---|---|---|---|"]
     for case in CASES:
         if case.name in outcomes:

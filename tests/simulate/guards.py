@@ -6,19 +6,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import reports
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import Options
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Layout, Round
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout.guard import judge_records
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
 from noise import NOISES, RUNS, Logs, autoregressive, runs_of_2_pct
 from rules import Goal
-from trials import RECORD, WORKLOAD, Outcome, Seen, generator, in_blocks, many
+from trials import Outcome, Seen, generator, in_blocks, many
 
 Ask = Callable[..., Outcome]
 ROUNDS = looks.LOOKS[0].rounds
@@ -63,49 +61,40 @@ class Batch(NamedTuple):
 
 @many
 def batch(plan: Batch, number: int) -> Seen:
-    """Whether the guard stops a batch."""
+    """Whether the guard stops a batch. Its control never moves."""
     rng = generator(f"batch {plan.noise} {plan.hosts} {number}")
-    shape = plan.hosts, plan.workloads, 2 * ROUNDS
+    shape = plan.hosts, plan.workloads + 1, 2 * ROUNDS
     if plan.noise in SLOW:
-        values = SLOW[plan.noise](rng, plan.hosts * plan.workloads, 2 * ROUNDS + GAP)
+        values = SLOW[plan.noise](rng, plan.hosts * shape[1], 2 * ROUNDS + GAP)
         values = np.delete(values, range(ROUNDS, ROUNDS + GAP), axis=1).reshape(shape)
     else:
-        values = NOISES[plan.noise].draw(rng, plan.hosts * plan.workloads, 2 * ROUNDS, 0.0).reshape(shape)
-    levels = np.exp(rng.uniform(math.log(50.0), math.log(800.0), plan.workloads))[:, None]
+        values = NOISES[plan.noise].draw(rng, plan.hosts * shape[1], 2 * ROUNDS, 0.0).reshape(shape)
+    values[:, -1] = runs_of_2_pct(rng, plan.hosts, 2 * ROUNDS)
+    levels = np.exp(rng.uniform(math.log(50.0), math.log(800.0), shape[1]))[:, None]
     harmed = np.zeros(shape)
     harmed[(*plan.hit, slice(ROUNDS, None))] = 1.0
+    harmed[:, -1] = 0.0
     times = levels * np.exp(harmed * plan.slower - values)
     costs = np.exp(rng.normal(0.0, plan.cpu, (*shape, 2)) + harmed[..., None] * plan.dearer)
     shares = np.where(harmed, plan.failing[1], plan.failing[0])[..., None]
     failed = np.broadcast_to(rng.random((*shape, 1 if plan.together else RUNS)) < shares, (*shape, RUNS))
     resent = rng.poisson(RUNS * np.where(harmed, plan.resent[1], plan.resent[0]))
-    records = [*_records(times, costs, failed, resent)]
+    runs = np.repeat(times[..., None], RUNS, axis=-1)
+    site = reports.Drawn(
+        [in_blocks("", ROUNDS)] * plan.hosts,
+        [""] * plan.hosts,
+        [False] * plan.hosts,
+        runs,
+        failed,
+        np.ones(shape),
+        costs,
+        resent,
+        None,
+    )
+    records = [item for place in range(2 * ROUNDS) for item in reports.records(site, place)]
     names = [f"app{host}" for host in range(plan.hosts)]
     found = judge_records(Loaded("batch", records), names, Options(max_runs=0, cpu_pct=5.0))
     return ["stops"] * bool(found["sentences"]), ROUNDS
-
-
-def _records(times: np.ndarray, costs: np.ndarray, failed: np.ndarray, resent: np.ndarray) -> Iterator[Round]:
-    order = in_blocks("", ROUNDS)
-    for host, workload, place in np.ndindex(times.shape):
-        at = host, workload, place
-        good = np.flatnonzero(~failed[at]).tolist()
-        value = float(times[at])
-        yield replace(
-            RECORD,
-            host=f"app{host}",
-            peer=f"db{host}",
-            workload=WORKLOAD._replace(name=f"ping{workload}"),
-            phase=order[place],
-            number=1 + place % ROUNDS,
-            started=1_000_000 * (place + GAP * (place >= ROUNDS)),
-            layout=Layout(tuple((run, False, run in good, None) for run in range(RUNS)), tuple(good), RUNS),
-            values=tuple(value if run in good else None for run in range(RUNS)),
-            median=value if good else None,
-            cpu=tuple(CpuSum(cost, 0.0, 5.0, 10.0, 5.0, 1e5) if good else None for cost in costs[at].tolist()),
-            retransmits=float(resent[at]) if good else None,
-            retransmit_runs=len(good),
-        )
 
 
 FIRST_HOST, FIRST_WORKLOAD = (slice(0, 1), slice(None)), (slice(None), slice(0, 1))

@@ -5,7 +5,7 @@
     run.py [--share N] [--write] [TABLE ...]
 
 TABLE: names of tables, as printed. --share N: play N percent of the experiments. --write: write the tables into
-docs/verdicts.md. The same share gives the same figures on every machine.
+docs/verdicts_simulated.md. The same share gives the same figures on every machine.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from reliability import between  # noqa: E402
 from tables import TABLES, lines  # noqa: E402
 from trials import Outcome  # noqa: E402
 
-PAGE = CHECKOUT / "docs" / "verdicts.md"
+PAGE = CHECKOUT / "docs" / "verdicts_simulated.md"
 FEWEST = 20
 
 Cell = tuple[Callable[..., Outcome], tuple[Any, ...], int]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tables of docs/verdicts.md that the simulation fills, each a function that asks for what it shows.
+"""The tables of docs/verdicts_simulated.md that the simulation fills, each a function that asks for what it shows.
 
 ``ask(function of trials, arguments …, experiments=n)`` returns its Outcome. A table is made twice: first to know what
 has to be played, then to be written.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 
+import forecasts
 import guards
 import rules as of_rules
 import trials
@@ -367,19 +368,9 @@ def judged(found: Iterable[of_rules.Goal]) -> Rows:
         yield judge(goal.text, goal.limit, goal.cells, *goal.words)
 
 
-def rules(ask: Ask) -> Rows:
-    """The rules that stand beside the verdict on rounds."""
-    return judged(of_rules.goals(ask))
-
-
-def batches(ask: Ask) -> Rows:
-    """The guard of a rollout."""
-    return judged(guards.goals(ask))
-
-
 TABLES: dict[str, Callable[[Ask], Rows]] = {
     "goals": goals,
-    "rules": rules,
+    "rules": lambda ask: judged(of_rules.goals(ask)),
     "why": why,
     "unchanged": unchanged,
     "five": five,
@@ -392,5 +383,6 @@ TABLES: dict[str, Callable[[Ask], Rows]] = {
     "control": control,
     "guard": guard,
     "parts": parts,
-    "batches": batches,
+    "batches": lambda ask: judged(guards.goals(ask)),
+    "forecasts": lambda ask: judged(forecasts.goals(ask)),
 }

@@ -18,7 +18,8 @@ from .._records.round import Protocol, Round
 from .._statistics import gates, series
 from .._statistics import hosts as over
 from .._statistics.gates import FEWEST_STARTS
-from .._statistics.looks import AFTER, BEFORE, DECLARED, LOOKS, Look, look_at, order
+from .._statistics.looks import AFTER, BEFORE, LOOKS, Look, look_at, order
+from .._statistics.planning import MOST_ROUNDS
 from .._statistics.ranks import hodges_lehmann_ratio, median
 from .._statistics.series import Effect, Reading
 from .._statistics.verdict import INCONCLUSIVE, NO_DATA
@@ -330,7 +331,7 @@ def _alternates(slots: Sequence[Slot], rounds: Mapping[Slot, Sequence[Round]]) -
 def _drawn(slots: Sequence[Slot], protocol: Protocol, fewest: int) -> bool:
     """Whether the rounds of a first session have the order that its seed draws; some may be lost."""
     # the last block of an order is as long as its budget allows
-    planned = (_planned(protocol.seed, most) for most in (protocol.rounds, DECLARED.rounds, fewest))
+    planned = (_planned(protocol.seed, most) for most in (protocol.rounds, MOST_ROUNDS, fewest))
     known = {*slots}
     return any([slot for slot in plan if slot in known] == [*slots] for plan in planned)
 

@@ -39,7 +39,7 @@ LONGEST_NAME = 80
 LONGEST = 500
 MOST_PROBLEMS = 5
 MOST_NAMED = 3
-SLOWER = " got worse: "
+SLOWER = " got worse"
 """In each guard of the report about times."""
 DRIFT = "not counted, because the rounds of each state drift, and in blocks a drift looks like an effect"
 RESEMBLING, FAR = 1.6, 2.5
@@ -124,8 +124,9 @@ def _drifts(comparisons: Iterable[Comparison]) -> bool:
     """Whether the rounds of a state resemble the ones before them, and nothing got far worse than they explain."""
     ratios, worse, spans = [], [], []
     for entry in comparisons:
-        series = [[*map(math.log, entry[state]["round_medians"])] for state in ("before", "after")]
-        if entry["ratio"]:
+        states = entry["before"], entry["after"]
+        series = [[math.log(value) for value in state["round_medians"] if value > 0.0] for state in states]
+        if entry["ratio"] and all(series):
             worse.append(-math.log(entry["ratio"]))
             spans.append(max(max(logs) - min(logs) for logs in series))
         for logs in series:

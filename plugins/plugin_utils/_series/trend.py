@@ -16,9 +16,11 @@ from statistics import fmean
 from typing import TypedDict
 
 from .._compare.shapes import Comparison, Figures, Judged, PairName, State
+from .._compare.wording import gain as said
+from .._compare.wording import some
 from .._statistics.planning import student
 from .._statistics.ranks import Ratios, short
-from .._statistics.verdict import NO_DATA, Better, estimate
+from .._statistics.verdict import IMPROVED, NO_DATA, REGRESSED, Better, estimate
 
 SCHEMA = "zpower.sap_tuning/trend/1"
 SUM_LEVEL = 0.97
@@ -250,12 +252,12 @@ def _headline(
         apart = ", measured at different times" if len(steps) > 1 else ""
         return (
             f"{one['metric']} went from {overall['before']:,.6g} {unit} to {overall['after']:,.6g} {unit} {over}:"
-            f" {change}{apart}. {_reading(summed)}"
+            f" {change}{apart}. {_reading(summed)}{_decided(known)}"
         )
     gains = sorted(100.0 * ((item["whole"]["ratio"] or 1.0) - 1.0) for item in known)
     return (
         f"{len(known)} series changed by {gains[0]:+.1f} % to {gains[-1]:+.1f} % from the first state to the last one"
-        f" {over}; above 0 is better."
+        f" {over}; above 0 is better.{_decided(known)}"
     )
 
 
@@ -265,6 +267,18 @@ def _reading(summed: tuple[float, float, float] | None) -> str:
     pct, low, high = (100.0 * (ratio - 1.0) for ratio in summed)
     word = f"{abs(pct):.1f} % better" if low > 0 else f"{abs(pct):.1f} % worse" if high < 0 else "no certain change"
     return f"The changes alone: {word} ({low:+.1f} % to {high:+.1f} %)."
+
+
+def _decided(series: Sequence[TrendSeries]) -> str:
+    """The changes that their own reports call better or worse; in a sum, one drowns in the noise of all."""
+    found: dict[str, list[float]] = {}
+    for item in series:
+        for step in item["steps"] if len(item["steps"]) > 1 else ():
+            if step["verdict"] in (IMPROVED, REGRESSED):
+                found.setdefault(step["change"], []).append(step["ratio"] or 1.0)
+    one = len(series) == 1
+    told = [f"{name} {said(ratios[0]) if one else f'in {len(ratios)} series'}" for name, ratios in found.items()]
+    return f" Certain by {'its own report' if len(told) == 1 else 'their own reports'}: {some(told)}." if told else ""
 
 
 def _problems(steps: Sequence[TrendStep], found: Sequence[Mapping[Key, Comparison]]) -> list[str]:

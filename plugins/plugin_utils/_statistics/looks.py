@@ -4,7 +4,7 @@
 
 A measurement that stops when it knows looks at its data several times, and each look is a chance to be wrong. The
 levels below are small enough that all looks together are wrong in at most 3 % of the experiments in which nothing
-changed. `make simulate` measures that; docs/verdicts.md has its table.
+changed. `make simulate` measures that; docs/verdicts_simulated.md has its table.
 """
 
 import math

@@ -119,6 +119,7 @@ def test_too_few_rounds_and_noise_say_how_many_to_ask_for() -> None:
     ]
     assert noisy[0].startswith("Measure again at a quieter time, or with this noise measure ")
     more, total = (int(word) for word in noisy[0].split() if word.isdigit())
+    assert "two of three" in noisy[0] and "two of three" not in few[0]
     assert more == total - 6 and 8 <= total <= 50 and noisy[0].endswith(f" -e measure_max_rounds={total}`.")
     assert "no verdict is likely within 64 rounds" in noisy[1] and "rounds=" not in noisy[1]
     assert "measure again with up to 64 rounds, declared before the first one" in noisy[2]

@@ -122,43 +122,29 @@ def test_daily(before: str, after: str, now: str, expected: tuple[Any, Any]) -> 
 
 
 @pytest.mark.parametrize(
-    ("zone", "before", "expected", "remark"),
+    ("side", "zone", "text", "expected", "remark"),
     [
-        (BERLIN, "2026-03-29 02:30", "2026-03-29T01:00:00Z", "does not exist in Europe/Berlin; 01:00 UTC"),
-        (NEW_YORK, "2026-03-08 02:00", "2026-03-08T07:00:00Z", "does not exist in America/New_York; 07:00 UTC"),
-        (BERLIN, "2026-10-25 02:30", "2026-10-25T01:30:00Z", "comes twice in Europe/Berlin; the second, 01:30 UTC"),
-        (
-            NEW_YORK,
-            "2026-11-01 01:00",
-            "2026-11-01T06:00:00Z",
-            "comes twice in America/New_York; the second, 06:00 UTC",
-        ),
-        (BERLIN, "2026-03-29 01:59", "2026-03-29T00:59:00Z", None),
-        (BERLIN, "2026-03-29 03:00", "2026-03-29T01:00:00Z", None),
-        (NEW_YORK, "2026-11-01 02:00", "2026-11-01T07:00:00Z", None),
-        (NEW_YORK, "2026-11-01 01:00-04:00", "2026-11-01T05:00:00Z", None),
+        (0, BERLIN, "2026-03-29 02:30", "2026-03-29T01:00:00Z", "does not exist in Europe/Berlin; 01:00 UTC"),
+        (0, NEW_YORK, "2026-03-08 02:00", "2026-03-08T07:00:00Z", "does not exist in America/New_York; 07:00 UTC"),
+        (0, BERLIN, "2026-10-25 02:30", "2026-10-25T01:30:00Z", "comes twice in Europe/Berlin; the second, 01:30 UTC"),
+        (0, NEW_YORK, "2026-11-01 01:00", "2026-11-01T06:00:00Z", "comes twice in America/New_York; the second, 06:00"),
+        (0, BERLIN, "2026-03-29 01:59", "2026-03-29T00:59:00Z", None),
+        (0, BERLIN, "2026-03-29 03:00", "2026-03-29T01:00:00Z", None),
+        (0, NEW_YORK, "2026-11-01 02:00", "2026-11-01T07:00:00Z", None),
+        (0, NEW_YORK, "2026-11-01 01:00-04:00", "2026-11-01T05:00:00Z", None),
+        (1, BERLIN, "2026-10-25 02:30", "2026-10-25T00:30:00Z", "comes twice in Europe/Berlin; the first, 00:30 UTC"),
+        (1, NEW_YORK, "2026-11-01 01:30", "2026-11-01T05:30:00Z", "comes twice in America/New_York; the first, 05:30"),
+        (1, NEW_YORK, "2026-03-08 02:59", "2026-03-08T07:00:00Z", "does not exist in America/New_York; 07:00 UTC"),
     ],
 )
-def test_begin_where_the_clocks_change(zone: str, before: str, expected: str, remark: str | None) -> None:
-    window = windows.parse(before, "", zone, NOW)
-    assert window.as_dict()["not_before"] == expected
+def test_times_where_the_clocks_change(side: int, zone: str, text: str, expected: str, remark: str | None) -> None:
+    """``side``: 0 for the begin of the window, 1 for its end."""
+    times = ["", ""]
+    times[side] = text
+    window = windows.parse(*times, zone, NOW)
+    assert [*window.as_dict().values()][side] == expected
     assert len(window.remarks) == bool(remark)
-    assert all(text.startswith(f"{before} {remark}") for text in window.remarks)
-
-
-@pytest.mark.parametrize(
-    ("zone", "after", "expected", "remark"),
-    [
-        (BERLIN, "2026-10-25 02:30", "2026-10-25T00:30:00Z", "comes twice in Europe/Berlin; the first, 00:30 UTC"),
-        (NEW_YORK, "2026-11-01 01:30", "2026-11-01T05:30:00Z", "comes twice in America/New_York; the first, 05:30 UTC"),
-        (NEW_YORK, "2026-03-08 02:59", "2026-03-08T07:00:00Z", "does not exist in America/New_York; 07:00 UTC"),
-    ],
-)
-def test_end_where_the_clocks_change(zone: str, after: str, expected: str, remark: str) -> None:
-    window = windows.parse("", after, zone, NOW)
-    assert window.as_dict()["not_after"] == expected
-    (said,) = window.remarks
-    assert said.startswith(f"{after} {remark}")
+    assert all(said.startswith(f"{text} {remark}") for said in window.remarks)
 
 
 def test_a_window_without_length_at_a_clock_change() -> None:

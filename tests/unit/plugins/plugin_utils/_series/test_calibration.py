@@ -251,7 +251,7 @@ class TestForecast:
         for words, change, rounds, minutes in zip(others, (3, 5, 10), (28, 12, 7), (56, 24, 14), strict=True):
             assert words.startswith(f"{change} % takes {rounds} rounds") and f"about {minutes} min" in words
         assert "material limit of 5 %" in never
-        assert "11 rounds per state say so (UNCHANGED), about 22 min" in unchanged
+        assert "14 rounds per state say so (UNCHANGED) in 2 of 3 measurements, about 28 min" in unchanged
         assert ", about 16 min; " in forecast(made(), ["app1"], 8, 5.0)[0], "both states take time"
         assert "about" not in " ".join(forecast(made(seconds=None), ["app1"], 6, 5.0))
 

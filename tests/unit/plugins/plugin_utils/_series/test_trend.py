@@ -67,6 +67,16 @@ def test_sessions_that_differ_are_no_effect_of_the_changes() -> None:
     assert math.log(series["whole"]["high"] / series["whole"]["ratio"]) == pytest.approx(width, rel=0.02)
 
 
+def test_a_change_that_its_own_report_decides_is_named() -> None:
+    noisy = comparison([100, 90, 110, 95, 105, 100], [100, 108, 92, 104, 96, 100], verdict="INCONCLUSIVE")
+    better = {**change(1.1), "verdict": "IMPROVED"}
+    steps = [TrendStep(f"c{place}", "", [better if place == 5 else noisy]) for place in range(1, 13)]
+    headline = trend("t", steps)["headline"]
+    assert "no certain change" in headline and headline.endswith("Certain by its own report: c5 10.1 % better.")
+    two = [TrendStep(step.change, "", [*step.comparisons, {**better, "host": "erp2"}]) for step in steps]
+    assert "c1 in 1 series" in trend("t", two)["headline"] and "c5 in 2 series" in trend("t", two)["headline"]
+
+
 def test_the_sum_of_the_changes_has_the_root_of_the_squares_of_their_widths() -> None:
     entries = [change(1.03), change(1.02, 1.1), change(1.01, 0.9)]
     ratio, low, high = together(entries, "lower")
