@@ -83,7 +83,7 @@ class CapturedHost(Host):
             raise HostError("cannot read %s: it is not a regular file" % path)
         if entry.kind != FILE:
             raise HostError("%s is a link now and was not read: put the file itself there" % path)
-        data = self._tree.read(entry, self.capture.path)
+        data = self._tree.read(entry)
         if len(data) > LARGEST:
             raise HostError("cannot read %s: it is larger than %d MiB" % (path, LARGEST >> 20))
         return data
@@ -103,10 +103,10 @@ class CapturedHost(Host):
         return entry.size if entry is not None and entry.kind == FILE else None
 
     def listdir(self, path):
-        real, entry = self._tree.resolve(path)
+        entry = self._tree.resolve(path)[1]
         if entry is None:
             self._miss(path)
-        return sorted(self._tree.names(real)) if entry is not None and entry.kind == FOLDER else []
+        return sorted(entry.value) if entry is not None and entry.kind == FOLDER else []
 
     def put(self, path, value):
         self._refuse("write", path)

@@ -6,11 +6,14 @@ Source: sosreport/sos 4.12 (2026-08-21) and earlier ones where they differ.
 """
 
 import json
+import os
 import re
 
 from .._host import cpu_lists
-from .holdings import SYSCTL, Holdings
-from .tree import FILE, UNREADABLE, Entry
+from . import sections
+from .dbginfo import TOPS
+from .holdings import SYSCTL, Holdings, inside
+from .tree import unreadable
 
 VERSION = re.compile(r"^sos ?report: *([0-9][0-9a-z.~-]*)")
 _DATE = re.compile(r"(?:^|-)([0-9]{4})-([0-9]{2})-([0-9]{2})(?:-|$)")
@@ -19,27 +22,39 @@ _NEVER = "a sos report does not copy it"
 _RED_HAT = "a sos report copies it on Red Hat systems only"
 # Which plugin of sos copies what.
 _COPIED = (
-    ("processor", ("/proc/cpuinfo", "/sys/devices/system/cpu")),
-    ("system", ("/proc/sys", "/etc/sysconfig", "/etc/default")),
-    ("kernel", ("/proc/cmdline", "/etc/modprobe.d") + SYSCTL),
-    (
-        "systemd",
-        (
-            "/etc/systemd",
-            "/lib/systemd/system",
-            "/usr/lib/systemd/system",
-            "/run/systemd/system",
-            "/etc/modules-load.d",
-        ),
-    ),
-    ("udev", ("/etc/udev/rules.d", "/etc/udev/udev.conf", "/lib/udev/rules.d", "/usr/lib/udev/rules.d")),
-    ("s390", ("/proc/sysinfo", "/proc/qeth", "/etc/zipl.conf", "/sys/bus/ccwgroup/drivers/qeth")),
-    ("filesys", ("/proc/mounts", "/proc/self/mounts", "/etc/fstab")),
-    ("networking", ("/proc/net", "/sys/class/net")),
+    ("processor", inside("", "proc/cpuinfo sys/devices/system/cpu")),
+    ("system", inside("", "proc/sys etc/sysconfig etc/default")),
+    ("kernel", inside("", "proc/cmdline etc/modprobe.d") + SYSCTL),
+    ("systemd", inside("/etc", "systemd modules-load.d") + inside("", "lib/systemd/system usr/lib/systemd/system")),
+    ("systemd", ("/run/systemd/system",)),
+    ("udev", inside("", "etc/udev/rules.d etc/udev/udev.conf lib/udev/rules.d usr/lib/udev/rules.d")),
+    ("s390", inside("", "proc/sysinfo proc/qeth etc/zipl.conf sys/bus/ccwgroup/drivers/qeth")),
+    ("filesys", inside("", "proc/mounts proc/self/mounts etc/fstab")),
+    ("networking", inside("", "proc/net sys/class/net")),
 )
 
 
-def taken(name):
+def read(whole, raw):
+    """The CapturedHost of a sos report."""
+    tree = raw.only(TOPS)
+    manifest = Manifest(raw.text("/sos_reports/manifest.json"))
+    match = VERSION.match(raw.text("/version.txt"))
+    _mark_unreadable(tree)
+    if "obfuscated" in whole.name or "obfuscated" in os.path.basename(whole.path):
+        whole.notes.append("the report is obfuscated (sos clean): names and addresses in it are not the machine's")
+    # of the host itself; network namespaces have their own
+    values = sections.sysctl_values(raw.text("/sos_commands/kernel/sysctl_-a"))[0]
+    for path, value in values:
+        tree.add_text(path, value + "\n", "sysctl_-a of sos_commands", loose=True)
+    timed_out = manifest.timed_out()
+    if timed_out:
+        whole.notes.append("plugins of sos that were stopped after their time limit: %s" % ", ".join(timed_out))
+    found = _holdings(tree, manifest, _release(match.group(1) if match else ""), bool(values))
+    hostname = raw.text("/sos_commands/host/hostname").strip().split("\n")[0]
+    return whole.host("sos", tree, found, hostname, _taken(whole.name))
+
+
+def _taken(name):
     """The date in the name of the folder, or ""."""
     match = _LEGACY.search(name)
     if match:
@@ -48,7 +63,7 @@ def taken(name):
     return "-".join(found[-1]) if found else ""
 
 
-def release(text):
+def _release(text):
     """(4, 12) for 4.12.0; (0, 0) if unknown."""
     match = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", text)
     return (int(match.group(1)), int(match.group(2))) if match else (0, 0)
@@ -79,15 +94,15 @@ class Manifest:
         )
 
 
-def mark_unreadable(tree):
+def _mark_unreadable(tree):
     """A file of the kernel without permission to read it is copied as an empty one."""
-    for path, entry in list(tree.items()):
-        kernel = path.startswith(("/proc/", "/sys/"))
-        if kernel and entry.kind == FILE and not entry.size and entry.mode is not None and not entry.mode & 0o444:
-            tree.put(path, Entry(UNREADABLE, "it cannot be read on the machine either", 0, None))
+    for top in ("/proc", "/sys"):
+        for path, entry in tree.files(top):
+            if not entry.size and entry.mode is not None and not entry.mode & 0o444:
+                tree.put(path, unreadable("it cannot be read on the machine either"))
 
 
-def holdings(tree, manifest, version, sysctls):
+def _holdings(tree, manifest, version, sysctls):
     """The Holdings of a report. Each part belongs to a plugin of sos, which may not have run.
 
     sysctls: whether it has the output of sysctl -a.
@@ -110,14 +125,10 @@ def holdings(tree, manifest, version, sysctls):
     for plugin, path in (("processor", "/proc/cpuinfo"), ("kernel", "/proc/cmdline")):
         if manifest.ran(plugin) and tree.resolve(path)[1] is None:
             found.lacks("the report has no %s, which every Linux has" % path, path)
-    for cpu in _absent_cpus(tree):
-        found.lacks("this sos report has the folders of a part of the CPUs only", "/sys/devices/system/cpu/cpu%d" % cpu)
+    # sos 4.12 copies the folders of 64 CPUs
+    cpus = tree.names("/sys/devices/system/cpu")
+    for cpu in cpu_lists.list_or_none(tree.text("/sys/devices/system/cpu/present")) or ():
+        if "cpu%d" % cpu not in cpus:
+            sentence = "this sos report has the folders of a part of the CPUs only"
+            found.lacks(sentence, "/sys/devices/system/cpu/cpu%d" % cpu)
     return found
-
-
-def _absent_cpus(tree):
-    """The present CPUs whose folder is not in the report: sos 4.12 copies 64 of them."""
-    entry = tree.get("/sys/devices/system/cpu/present")
-    text = entry.value().decode("ascii", "replace") if entry is not None and entry.kind == FILE else ""
-    names = tree.names("/sys/devices/system/cpu")
-    return [cpu for cpu in cpu_lists.list_or_none(text) or () if "cpu%d" % cpu not in names]

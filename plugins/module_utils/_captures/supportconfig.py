@@ -10,11 +10,10 @@ import re
 
 from . import sections
 from .holdings import SYSCTL, Holdings
-from .virtual import Virtual
 
 _NAME = re.compile(r"^(?:scc|nts)_(.+?)_([0-9]{2})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})(?:_|\Z)")
 _NEVER = "a supportconfig does not hold it"
-REMOVED = "*REMOVED BY SUPPORTCONFIG*"
+_REMOVED = "*REMOVED BY SUPPORTCONFIG*"
 _MISSING = re.compile(r"^(/\S.*?) - File not found$")
 _PART = re.compile(r"^(/\S.*?) - Last [0-9]+ Lines$")
 _UNIT = re.compile(r"systemctl cat '?([A-Za-z0-9:_.\\@-]+\.(?:service|target|socket|timer|mount))'?$")
@@ -44,21 +43,31 @@ _BELONGS = (
     ("/sapmnt/", ("plugin-ha_sap.txt",)),
     ("/etc/", ("etc.txt", "env.txt", "basic-environment.txt")),
 )
-TEXTS = sorted({text for prefix, texts in _BELONGS for text in texts} | {"systemd.txt", "hardware.txt"})
+_TEXTS = sorted({text for prefix, texts in _BELONGS for text in texts} | {"systemd.txt", "hardware.txt"})
 _FILES = ("Configuration File", "Log File", "File Content")
 
 
-def taken_and_host(name):
-    """(local time, host) from the name of the folder; ("", "") for another name."""
-    match = _NAME.match(name)
-    return ("20%s-%s-%sT%s:%s" % match.groups()[1:], match.group(1)) if match else ("", "")
+def read(whole, raw):
+    """The CapturedHost of a supportconfig."""
+    tree = raw.only(())
+    reader = _Reader(tree)
+    for text in _TEXTS:
+        reader.read(text, raw.text("/" + text))
+    whole.notes.append("comments in files are not in a supportconfig, so blocks of this collection are not seen")
+    if reader.removed:
+        whole.notes.append("supportconfig removed values from %s" % ", ".join(reader.removed))
+    if "_scrubbed" in whole.name or "_scrubbed" in whole.path:
+        whole.notes.append("the supportconfig is scrubbed: names and addresses in it are not the machine's")
+    match = _NAME.match(whole.name)
+    taken, host = ("20%s-%s-%sT%s:%s" % match.groups()[1:], match.group(1)) if match else ("", "")
+    return whole.host("supportconfig", tree, _holdings(raw.names("/"), reader), host, taken)
 
 
-class Reader:
+class _Reader:
     """Reads the texts into a tree."""
 
-    def __init__(self, tree, archive, count):
-        self._virtual = Virtual(tree, archive, count)
+    def __init__(self, tree):
+        self._tree = tree
         self.absent = []
         self.parts = []
         self.refused = []
@@ -68,7 +77,7 @@ class Reader:
 
     def read(self, name, text):
         """Read one text (env.txt)."""
-        if REMOVED in text:
+        if _REMOVED in text:
             self.removed.append(name)
         for section in sections.supportconfig_sections(text):
             if section.kind in _FILES:
@@ -86,7 +95,7 @@ class Reader:
         elif part:
             self.parts.append(path)
         else:
-            self._virtual.add(path, section.body, name)
+            self._tree.add_text(path, section.body, name)
 
     @staticmethod
     def _belongs(path, name):
@@ -103,19 +112,19 @@ class Reader:
             self.sysctls = self.sysctls or bool(values)
             self.refused += refused
             for path, value in values:
-                if REMOVED in value:
+                if _REMOVED in value:
                     self.refused.append(path)
                 else:
-                    self._virtual.add(path, value + "\n", "sysctl -a in env.txt", loose=True)
+                    self._tree.add_text(path, value + "\n", "sysctl -a in env.txt", loose=True)
         elif name == "hardware.txt" and command == "lscpu":
             self._lscpu(section.body)
         elif name == "systemd.txt" and _UNIT.match(command):
             self.units = True
             for path, text in sections.unit_files(section.body, _UNIT.match(command).group(1)):
                 if posixpath.normpath(path) == path and "/systemd/" in path:
-                    self._virtual.add(path, text, name)
+                    self._tree.add_text(path, text, name)
         elif name == "plugin-ha_sap.txt" and command == "cat /usr/sap/sapservices":
-            self._virtual.add("/usr/sap/sapservices", section.body, name)
+            self._tree.add_text("/usr/sap/sapservices", section.body, name)
 
     def _lscpu(self, body):
         """What lscpu prints as the kernel's file has it."""
@@ -123,13 +132,13 @@ class Reader:
             label, colon, value = line.partition(":")
             label, value = label.strip(), value.strip()
             if label == "On-line CPU(s) list" and value:
-                self._virtual.add("/sys/devices/system/cpu/online", value + "\n", "lscpu in hardware.txt")
+                self._tree.add_text("/sys/devices/system/cpu/online", value + "\n", "lscpu in hardware.txt")
             elif label == "Dispatching mode" and value in ("horizontal", "vertical"):
                 number = "1" if value == "vertical" else "0"
-                self._virtual.add("/sys/devices/system/cpu/dispatching", number + "\n", "lscpu in hardware.txt")
+                self._tree.add_text("/sys/devices/system/cpu/dispatching", number + "\n", "lscpu in hardware.txt")
 
 
-def holdings(texts, reader):
+def _holdings(texts, reader):
     """The Holdings of such an archive. texts: the names of the texts in it."""
     found = Holdings(_NEVER)
     found.holds("/dev/null")
