@@ -4,7 +4,6 @@
 
 import functools
 import os
-import stat
 
 from .._host import temporary
 from .._host.errors import HostError, refused
@@ -68,18 +67,14 @@ def _open(path, dummy_identity):
     whole = _Whole(path)
     if os.path.isdir(path):
         return _recognised(whole, reading.read_folder(os.path.realpath(path), whole.budget))
+    if not os.path.isfile(path):
+        raise HostError("%s is neither a folder nor a file: a capture is a folder or a tar archive" % path)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with open(path, "rb") as file:
+            whole.budget.packed = os.fstat(file.fileno()).st_size
+            raw = whole.read(lambda offset, most: os.pread(file.fileno(), most, offset), path)
     except OSError as error:
         raise refused("cannot read the capture %s" % path, error) from error
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise HostError("%s is neither a folder nor a file: a capture is a folder or a tar archive" % path)
-        whole.budget.packed = found.st_size
-        raw = whole.read(lambda offset, most: os.pread(descriptor, most, offset), path)
-    finally:
-        os.close(descriptor)
     return _recognised(whole, raw)
 
 

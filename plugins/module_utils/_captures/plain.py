@@ -3,7 +3,7 @@
 """A plain tree: /proc and /sys, mostly copied by hand, with whatever else was copied."""
 
 from .holdings import Holdings, inside
-from .tree import FILE, bytes_entry, unreadable
+from .tree import FILE, UNREADABLE, Entry, file_of
 
 # Each Linux kernel has these; if one of them is absent, it was not copied.
 _FOLDERS = inside("", "boot etc lib proc run sys usr var etc/sysctl.d usr/lib")
@@ -33,10 +33,10 @@ def _mark_tarred(tree):
     if any(entry is not None and entry.kind == FILE and not entry.size for entry in known):
         for path, entry in tree.files("/proc"):
             if not entry.size:
-                tree.put(path, unreadable(_EMPTY))
+                tree.put(path, Entry(UNREADABLE, _EMPTY))
     for path, entry in tree.files("/sys"):
         if entry.size in _PAGES and entry.value().endswith(b"\0"):
-            tree.put(path, bytes_entry(entry.value().rstrip(b"\0")))
+            tree.put(path, file_of(entry.value().rstrip(b"\0")))
 
 
 def _holdings(tree):

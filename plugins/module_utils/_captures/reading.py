@@ -16,7 +16,7 @@ import tarfile
 from .._host.descriptors import NO_FOLLOW
 from .._host.errors import HostError, refused
 from . import limits, unpacking
-from .tree import FILE, FOLDER, SPECIAL, UNREADABLE, Entry, Tree, folder_entry, link_entry, shown
+from .tree import FILE, FOLDER, LINK, REFUSED, UNREADABLE, Entry, Tree, shown
 
 # Their size is not limited to that of a file that is read: they are opened in their turn.
 _ARCHIVE = re.compile(r"\.(?:tar|tgz|txz|tbz|tbz2|tar\.(?:gz|xz|bz2))\Z")
@@ -151,28 +151,22 @@ def read_archive(content, archive, budget):
     return found, stream.cut
 
 
-def _passed_over(path, size):
-    """Why the content of a member is passed over, or ""."""
-    if size > limits.MOST_FILE and not is_archive(path):
-        return "it is larger than %d MiB" % (limits.MOST_FILE >> 20)
-    if size > _LARGE_LOG and _LOGS.search(path):
-        return "large logs and traces of a capture are not read"
-    return ""
-
-
 def _entry(member, path, found, stream):
     """The Entry for a member. Raises EOFError if the archive ends in it."""
     if member.isdir():
-        return folder_entry()
+        return Entry(FOLDER, {})
     if member.isreg():
-        reason = _passed_over(path, member.size)
-        if reason:
-            return Entry(UNREADABLE, reason, 0, member.mode)
-        return Entry(FILE, stream.budget.keep(stream, member.size), member.size, member.mode)
+        if member.size > limits.MOST_FILE and not is_archive(path):
+            reason = "it is larger than %d MiB" % (limits.MOST_FILE >> 20)
+        elif member.size > _LARGE_LOG and _LOGS.search(path):
+            reason = "large logs and traces of a capture are not read"
+        else:
+            return _file(stream.budget.keep(stream, member.size), member.size, member.mode)
+        return Entry(UNREADABLE, reason)
     if member.issym():
         if not member.linkname or len(member.linkname) > limits.MOST_NAME or "\0" in member.linkname:
             raise HostError("%s holds a link without a target: %s" % (stream.archive, shown(path[1:])))
-        return link_entry(member.linkname)
+        return Entry(LINK, member.linkname)
     if member.islnk():
         target = checked_name(member.linkname, stream.archive)
         known = found.resolve(target, follow=False)[1]
@@ -185,9 +179,16 @@ def _entry(member, path, found, stream):
     return _special((member.devmajor, member.devminor) if member.ischr() else None)
 
 
+def _file(content, size, mode):
+    """sos, cp and tar copy a file of the kernel that nobody may read as an empty one."""
+    if not size and not mode & 0o444:
+        return Entry(UNREADABLE, "it cannot be read on the machine either")
+    return Entry(FILE, content, size)
+
+
 def _special(character_device):
     """dbginfo.sh copies a masked unit, a link to /dev/null, as this device."""
-    return link_entry("/dev/null") if character_device == (1, 3) else Entry(SPECIAL, None, 0, None)
+    return Entry(LINK, "/dev/null") if character_device == (1, 3) else Entry(REFUSED, "it is not a regular file")
 
 
 def read_folder(top, budget):
@@ -211,12 +212,11 @@ def read_folder(top, budget):
 
 def _file_entry(top, path, status):
     if stat.S_ISDIR(status.st_mode):
-        return folder_entry()
+        return Entry(FOLDER, {})
     if stat.S_ISLNK(status.st_mode):
-        return link_entry(os.readlink(top + path))
+        return Entry(LINK, os.readlink(top + path))
     if stat.S_ISREG(status.st_mode):
-        content = functools.partial(_read_inside, top, path)
-        return Entry(FILE, content, status.st_size, stat.S_IMODE(status.st_mode))
+        return _file(functools.partial(_read_inside, top, path), status.st_size, status.st_mode)
     device = (os.major(status.st_rdev), os.minor(status.st_rdev))
     return _special(device if stat.S_ISCHR(status.st_mode) else None)
 

@@ -11,31 +11,20 @@ from collections import namedtuple
 from .._host.errors import HostError
 from . import limits
 
-FOLDER, FILE, LINK, SPECIAL, NOTHING, UNREADABLE, CONTRADICTORY = range(7)
+FOLDER, FILE, LINK, NOTHING, UNREADABLE, REFUSED = range(6)
 
-# kind: one of the above. value: of a FOLDER {name: Entry}, of a FILE its content (a function of an offset and a number
-# of bytes, by default all, that returns bytes), of a LINK its target, of UNREADABLE and CONTRADICTORY a sentence.
-# NOTHING is /dev/null. size: of a FILE in bytes. mode: permissions, or None.
-Entry = namedtuple("Entry", "kind value size mode")
-_LOOP = Entry(UNREADABLE, "its links lead in a circle", 0, None)
+# kind: one of the above; NOTHING is /dev/null. value: of a FOLDER {name: Entry}, of a FILE its content (a function of
+# an offset and a number of bytes, by default all, that returns bytes), of a LINK its target, of UNREADABLE (read as if
+# absent) and REFUSED (an error) a sentence. size: of a FILE in bytes.
+Entry = namedtuple("Entry", "kind value size")
+Entry.__new__.__defaults__ = (None, 0)
+_LOOP = Entry(UNREADABLE, "its links lead in a circle")
 _NUMBER_OF_WORDS = 12
 
 
-def folder_entry():
-    return Entry(FOLDER, {}, 0, None)
-
-
-def bytes_entry(data):
+def file_of(data):
     """A FILE with this content."""
-    return Entry(FILE, lambda *dummy: data, len(data), None)
-
-
-def link_entry(target):
-    return Entry(LINK, target, 0, None)
-
-
-def unreadable(sentence):
-    return Entry(UNREADABLE, sentence, 0, None)
+    return Entry(FILE, lambda *dummy: data, len(data))
 
 
 def shown(name):
@@ -49,7 +38,7 @@ class Tree:
 
     def __init__(self, archive, budget, top=None):
         self.archive, self._budget = archive, budget
-        self._top = top or folder_entry()
+        self._top = top or Entry(FOLDER, {})
         self._where = {}
 
     def below(self, folder):
@@ -59,12 +48,12 @@ class Tree:
     def only(self, names):
         """A new Tree of these names of the top. It has /dev/null, because masked units lead there."""
         found = {name: self._top.value[name] for name in names if name in self._top.value}
-        found["dev"] = Entry(FOLDER, dict(self.names("/dev"), null=Entry(NOTHING, None, 0, None)), 0, None)
-        return Tree(self.archive, self._budget, Entry(FOLDER, found, 0, None))
+        found["dev"] = Entry(FOLDER, dict(self.names("/dev"), null=Entry(NOTHING)))
+        return Tree(self.archive, self._budget, Entry(FOLDER, found))
 
     def graft(self, name, names):
         """Replace a name of the top with a folder of these names."""
-        self._top.value[name] = Entry(FOLDER, names, 0, None)
+        self._top.value[name] = Entry(FOLDER, names)
 
     def _folder(self, path):
         """The names in the folder of a path, which is made if it is absent; None below what is not a folder."""
@@ -72,7 +61,7 @@ class Tree:
         for name in path.strip("/").split("/")[:-1]:
             if name not in inside.value:
                 self._budget.count()
-                inside.value[name] = folder_entry()
+                inside.value[name] = Entry(FOLDER, {})
             inside = inside.value[name]
             if inside.kind != FOLDER:
                 return None
@@ -111,7 +100,7 @@ class Tree:
         if known is None or known.kind == UNREADABLE:
             if known is None:
                 self._budget.count()
-            names[name] = bytes_entry(text.encode("utf-8", "surrogateescape"))
+            names[name] = file_of(text.encode("utf-8", "surrogateescape"))
             self._where[path] = where
         elif known.kind == FILE:
             found = known.value().decode("utf-8", "surrogateescape")
@@ -119,7 +108,7 @@ class Tree:
                 values = tuple(" ".join(one.split()[:_NUMBER_OF_WORDS])[:60] for one in (found, text))
                 parts = (values[0], self._where.get(path, "the copied file"), values[1], where)
                 sentence = "it is contradictory in the capture: %r in %s, %r in %s" % parts
-                names[name] = Entry(CONTRADICTORY, sentence, 0, None)
+                names[name] = Entry(REFUSED, sentence)
 
     def read(self, entry):
         """The content of a FILE. Raises Exceeded if so much was read that no capture needs it."""
