@@ -11,7 +11,7 @@ from .._host.errors import HostError
 from . import reading, sections
 from .holdings import Holdings, inside
 from .limits import MOST_NAME, Exceeded
-from .tree import FILE, LINK, UNREADABLE, Entry
+from .tree import FILE, FOLDER, LINK, UNREADABLE, Entry
 
 TOPS = ("proc", "sys", "etc", "usr", "lib", "run", "boot", "var")
 _NAME = re.compile(r"^DBGINFO-([0-9]{4}-[0-9]{2}-[0-9]{2})-([0-9]{2})-([0-9]{2})-([0-9]{2})-(.+)\Z")
@@ -81,7 +81,7 @@ def _add_sysfs(whole, raw, tree, found):
         except HostError as error:
             reason = str(error)
     if names and not (reason and copied):
-        tree.graft("sys", names)
+        tree.put("/sys", Entry(FOLDER, names))
         if reason:
             whole.notes.append("%s: what came after that is missing" % reason)
             whole.cut, whole.cut_below = whole.cut or reason, "/" if whole.cut else "/sys"

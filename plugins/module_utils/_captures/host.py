@@ -80,7 +80,8 @@ class CapturedHost(Host):
             raise HostError("cannot read %s: %s" % (path, entry.value))
         if entry.kind != FILE:
             raise HostError("%s is a link now and was not read: put the file itself there" % path)
-        data = self._tree.read(entry)
+        self._tree.budget.read(entry.size)
+        data = entry.value()
         if len(data) > LARGEST:
             raise HostError("cannot read %s: it is larger than %d MiB" % (path, LARGEST >> 20))
         return data

@@ -80,18 +80,18 @@ def _open(path, dummy_identity):
 
 def _recognised(whole, raw, nested=False):
     folders = [""] + sorted(name for name, entry in raw.names("/").items() if entry.kind == FOLDER)
-    trees = {name: raw.below(name) for name in folders}
-    kinds = {name: kind for name, kind in ((name, _format(name, trees[name])) for name in folders) if kind}
-    if "" in kinds or len(kinds) == 1:
-        name = next(iter(kinds))
+    found = ((name, _reader(name, raw.below(name))) for name in folders)
+    readers = {name: reader for name, reader in found if reader}
+    if "" in readers or len(readers) == 1:
+        name = next(iter(readers))
         whole.name = name or whole.name
-        return _READERS[kinds[name]](whole, trees[name])
-    if kinds:
-        raise _several(whole, "captures", kinds)
+        return readers[name](whole, raw.below(name))
+    if readers:
+        raise _several(whole, "captures", readers)
     inner = [
         (name, entry)
         for folder in folders
-        for name, entry in sorted(trees[folder].names("/").items())
+        for name, entry in sorted(raw.names("/" + folder).items())
         if reading.is_archive(name) and entry.kind == FILE
     ]
     if len(inner) > 1:
@@ -113,24 +113,16 @@ def _several(whole, what, names):
     return HostError("%s holds %d %s (%s): unpack it and name one of them" % (whole.path, len(names), what, first))
 
 
-def _format(name, raw):
+def _reader(name, raw):
+    """The function that reads what a folder has inside; None if that is not known."""
     names = raw.names("/")
     if "dbginfo.log" in names or ("runtime.out" in names and name.startswith("DBGINFO-")):
-        return "dbginfo"
+        return dbginfo.read
     if sos.VERSION.match(raw.text("/version.txt")) or {"sos_commands", "sos_reports"}.issubset(names):
-        return "sos"
+        return sos.read
     if "basic-environment.txt" in names and {"supportconfig.txt", "env.txt", "hardware.txt"}.intersection(names):
-        return "supportconfig"
+        return supportconfig.read
     if {"proc", "sys"}.issubset(names):
-        return "tree"
+        return plain.read
     # the absolute names of dump2tar
-    return "sysfs" if not name and {"class", "devices", "bus"}.intersection(raw.names("/sys")) else None
-
-
-_READERS = {
-    "tree": plain.read,
-    "sysfs": dbginfo.read_sysfs,
-    "dbginfo": dbginfo.read,
-    "sos": sos.read,
-    "supportconfig": supportconfig.read,
-}
+    return dbginfo.read_sysfs if not name and {"class", "devices", "bus"}.intersection(raw.names("/sys")) else None

@@ -37,30 +37,26 @@ class Tree:
     """An index of absolute names. archive: what they are of, for messages; budget: what is left for the capture."""
 
     def __init__(self, archive, budget, top=None):
-        self.archive, self._budget = archive, budget
+        self.archive, self.budget = archive, budget
         self._top = top or Entry(FOLDER, {})
         self._where = {}
 
     def below(self, folder):
         """The Tree of what is below a folder."""
-        return Tree(self.archive, self._budget, self._top.value[folder] if folder else self._top)
+        return Tree(self.archive, self.budget, self._top.value[folder] if folder else self._top)
 
     def only(self, names):
         """A new Tree of these names of the top. It has /dev/null, because masked units lead there."""
         found = {name: self._top.value[name] for name in names if name in self._top.value}
         found["dev"] = Entry(FOLDER, dict(self.names("/dev"), null=Entry(NOTHING)))
-        return Tree(self.archive, self._budget, Entry(FOLDER, found))
-
-    def graft(self, name, names):
-        """Replace a name of the top with a folder of these names."""
-        self._top.value[name] = Entry(FOLDER, names)
+        return Tree(self.archive, self.budget, Entry(FOLDER, found))
 
     def _folder(self, path):
         """The names in the folder of a path, which is made if it is absent; None below what is not a folder."""
         inside = self._top
         for name in path.strip("/").split("/")[:-1]:
             if name not in inside.value:
-                self._budget.count()
+                self.budget.count()
                 inside.value[name] = Entry(FOLDER, {})
             inside = inside.value[name]
             if inside.kind != FOLDER:
@@ -77,13 +73,13 @@ class Tree:
             above = shown(posixpath.dirname(path))
             raise HostError("%s holds names below %s, which is not a folder" % (self.archive, above))
         if name not in names:
-            self._budget.count()
+            self.budget.count()
             names[name] = entry
         elif not names[name].kind == entry.kind == FOLDER:
             raise HostError("%s holds %s twice" % (self.archive, shown(path)))
 
     def put(self, path, entry):
-        """Replace an entry."""
+        """Set an entry, whatever was there."""
         self._folder(path)[posixpath.basename(path)] = entry
 
     def add_text(self, path, text, where, loose=False):
@@ -99,7 +95,7 @@ class Tree:
         known = names.get(name)
         if known is None or known.kind == UNREADABLE:
             if known is None:
-                self._budget.count()
+                self.budget.count()
             names[name] = file_of(text.encode("utf-8", "surrogateescape"))
             self._where[path] = where
         elif known.kind == FILE:
@@ -110,15 +106,13 @@ class Tree:
                 sentence = "it is contradictory in the capture: %r in %s, %r in %s" % parts
                 names[name] = Entry(REFUSED, sentence)
 
-    def read(self, entry):
-        """The content of a FILE. Raises Exceeded if so much was read that no capture needs it."""
-        self._budget.read(entry.size)
-        return entry.value()
-
     def text(self, path):
         """The text of a file; "" if absent."""
         entry = self.resolve(path)[1]
-        return entry.value().decode("utf-8", "surrogateescape") if entry is not None and entry.kind == FILE else ""
+        if entry is None or entry.kind != FILE:
+            return ""
+        self.budget.read(entry.size)
+        return entry.value().decode("utf-8", "surrogateescape")
 
     def names(self, path):
         """{name: Entry} of what is in a folder."""

@@ -59,9 +59,9 @@ def _unpacked(kind, source):
 class Stream:
     """The unpacked bytes of a file, which tarfile reads forward only.
 
-    content: a function of an offset and a number of bytes, as an Entry has it. kind: what the first bytes
-    say, also of formats that are not read; None if unknown. packed: whether that is unpacked here. cut: whether the
-    file ends before its compressed data does; whoever reads the archive sets it too.
+    content: a function of an offset and a number of bytes, as an Entry has it. kind: what the first bytes say, also of
+    formats that are not read; None if unknown. packed: whether it is unpacked here. cut: whether the file ends before
+    its compressed data does; whoever reads the archive sets it too.
     """
 
     def __init__(self, content, archive, budget):
@@ -84,8 +84,9 @@ class Stream:
     def peek(self, size):
         """The next bytes, which stay. Raises EOFError if there are fewer, HostError for damaged data or at a limit."""
         while len(self._buffer) - self._at < size:
+            more = self._next()
             self._before += self._at
-            self._buffer, self._at = self._buffer[self._at :] + self._next(), 0
+            self._buffer, self._at = self._buffer[self._at :] + more, 0
         return self._buffer[self._at : self._at + size]
 
     def _next(self):
