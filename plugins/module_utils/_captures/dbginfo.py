@@ -7,11 +7,11 @@ Source: ibm-s390-linux/s390-tools, scripts/dbginfo.sh and dump2tar/src, releases
 
 import re
 
-from . import sections
-from .holdings import Holdings
-from .limits import MOST_NAME
-from .tree import FILE, UNREADABLE, Entry, link_entry
-from .virtual import Virtual
+from .._host.errors import HostError
+from . import reading, sections
+from .holdings import Holdings, inside
+from .limits import MOST_NAME, Exceeded
+from .tree import FILE, FOLDER, LINK, UNREADABLE, Entry
 
 TOPS = ("proc", "sys", "etc", "usr", "lib", "run", "boot", "var")
 _NAME = re.compile(r"^DBGINFO-([0-9]{4}-[0-9]{2}-[0-9]{2})-([0-9]{2})-([0-9]{2})-([0-9]{2})-(.+)\Z")
@@ -22,45 +22,99 @@ _NO_VALUE = ("Invalid argument", "No such device", "No such file or directory", 
 _NEVER = "dbginfo.sh does not copy it"
 _CUT = 100
 _GROUPS = ("fs", "kernel", "net", "vm")
+_COPIED = (
+    *inside("/proc", "cmdline cpuinfo interrupts meminfo modules mounts net/bonding net/vlan qeth schedstat"),
+    *inside("/proc", "service_levels softirqs stat sys/kernel sys/vm sysinfo version"),
+    *inside("/etc", "default modprobe.d network profile.d rc.d rc.local sysconfig sysctl.d systemd udev"),
+    # all of /etc/*.conf, and no folder of that name
+    *inside("/etc", "*.conf os-release redhat-release SuSE-release"),
+    *inside("", "boot/grub2/grub.cfg boot/zipl/config dev/null"),
+)
+_COPIED_SINCE = (
+    ((2, 12), inside("/usr", "lib/systemd/system")),
+    ((2, 18), inside("", "boot/loader/entries run/udev/rules.d")),
+    ((2, 21), inside("", "etc/modules-load.d run/modules-load.d usr/lib/modules-load.d usr/local/lib/modules-load.d")),
+    ((2, 31), inside("", "lib/udev/rules.d usr/lib/udev/rules.d")),
+    ((2, 40), inside("", "etc/netplan etc/NetworkManager proc/net")),
+)
 
 
-def taken_and_host(name):
-    """(local time, host and perhaps processor id) from the name of the folder; ("", "") for another name."""
-    match = _NAME.match(name)
-    return ("%sT%s:%s:%s" % match.groups()[:4], match.group(5)) if match else ("", "")
+def read(whole, raw):
+    """The CapturedHost of an archive of dbginfo.sh."""
+    tree, name = raw.only(TOPS), _NAME.match(whole.name)
+    version = _VERSION.search(raw.text("/dbginfo.log")) or _VERSION.search(raw.text("/dbginfo.sh"))
+    release = (int(version.group(1)), int(version.group(2))) if version else (0, 0)
+    found = _Holdings(_NEVER, tree, release)
+    found.holds(*_COPIED)
+    for since, paths in _COPIED_SINCE:
+        for path in paths:
+            there = release >= since or tree.resolve(path)[1] is not None
+            found.lacks("" if there else "dbginfo.sh copies it since s390-tools %d.%d" % since, path)
+    _add_sysfs(whole, raw, tree, found)
+    _mark_unreadable(tree, dict(_ERROR.findall(raw.text("/sysfs.err"))))
+    runtime = raw.text("/runtime.out")
+    _add_values(whole, runtime, tree, found)
+    host = sections.dbginfo_host(runtime) or (name.group(5) if name else "")
+    return whole.host("dbginfo", tree, found, host, "%sT%s:%s:%s" % name.groups()[:4] if name else "")
 
 
-def version(texts):
-    """(2, 35) from dbginfo.log or the script itself; None if unknown."""
-    match = next((match for match in map(_VERSION.search, texts) if match), None)
-    return (int(match.group(1)), int(match.group(2))) if match else None
+def read_sysfs(whole, raw):
+    """The CapturedHost of a sysfs.tgz alone."""
+    tree = raw.only(["sys"])
+    _mark_unreadable(tree, {})
+    whole.notes.append("the capture has /sys only")
+    found = _Holdings("a sysfs.tgz holds /sys only", tree, (0, 0))
+    found.holds("/sys", "/dev/null")
+    return whole.host("sysfs", tree, found)
 
 
-def unreadable(errors):
-    """{path: reason} of the text sysfs.err."""
-    return dict(_ERROR.findall(errors))
+def _add_sysfs(whole, raw, tree, found):
+    """Add /sys, or say why there is none."""
+    entry, copied = raw.resolve("/sysfs.tgz")[1], bool(tree.names("/sys"))
+    names, reason = {}, ""
+    if entry is not None and entry.kind == FILE:
+        try:
+            kernel, cut = reading.read_archive(entry.value, "sysfs.tgz", whole.budget)
+            names, reason = kernel.names("/sys"), "sysfs.tgz is cut off" if cut else ""
+        except Exceeded:
+            raise
+        except HostError as error:
+            reason = str(error)
+    if names and not (reason and copied):
+        tree.put("/sys", Entry(FOLDER, names))
+        if reason:
+            whole.notes.append("%s: what came after that is missing" % reason)
+            whole.cut, whole.cut_below = whole.cut or reason, "/" if whole.cut else "/sys"
+    elif copied:
+        _add_links(tree, raw.text("/sysfs.out") + raw.text("/sysfsfiles.out"))
+        why = " (%s)" % reason if reason else ""
+        whole.notes.append("/sys was copied without dump2tar%s: its links are those listed in sysfs.out" % why)
+    else:
+        sentence = "the capture has no /sys: %s" % (reason or "neither sysfs.tgz nor sys/")
+        whole.notes.append(sentence)
+        found.lacks(sentence, "/sys")
+        return
+    found.holds("/sys")
+    found.lacks("dump2tar leaves out a part of it", "/sys/kernel/debug/tracing", "/sys/kernel/tracing")
 
 
-def mark_unreadable(tree, reasons):
+def _mark_unreadable(tree, reasons):
     """A file of /sys of size 0 could not be read: no file of the kernel with a value is empty. uevent may be."""
-    for path, entry in list(tree.items()):
-        if entry.kind == FILE and not entry.size and path.startswith("/sys/") and not path.endswith("/uevent"):
+    for path, entry in tree.files("/sys"):
+        if not entry.size and not path.endswith("/uevent"):
             reason = reasons.get(path, "")
             sentence = "it could not be read when the capture was taken%s" % (": " + reason if reason else "")
-            tree.put(path, Entry(UNREADABLE, "" if reason in _NO_VALUE else sentence, 0, None))
+            tree.put(path, Entry(UNREADABLE, "" if reason in _NO_VALUE else sentence))
 
 
-def add_links(tree, listing, archive, count):
+def _add_links(tree, listing):
     """Add the links of /sys from sysfs.out, for a capture without dump2tar: its copy of /sys has none."""
     for section in sections.dbginfo_sections(listing):
         for line in section.body.splitlines():
             path, target = _listed(line)
-            parts = path.split("/")
-            if path and ".." not in parts and path not in tree:
-                folder, entry = tree.resolve(path.rpartition("/")[0])
-                if entry is not None and folder + "/" + parts[-1] == path:
-                    count()
-                    tree.add(path, link_entry(target), archive, count)
+            # not by way of another link
+            if tree.resolve(path, follow=False) == (path, None):
+                tree.add(path, Entry(LINK, target))
 
 
 def _listed(line):
@@ -71,23 +125,25 @@ def _listed(line):
     return (before[start + 1 :], target) if known else ("", "")
 
 
-def add_values(tree, runtime, archive, count):
-    """Add /proc/sys from the output of sysctl -a. Returns (a sentence if it is not complete, paths not readable)."""
-    virtual, found, refused, cut = Virtual(tree, archive, count), [], [], ""
+def _add_values(whole, runtime, tree, found):
+    """Add /proc/sys from the output of sysctl -a, and say if that is not complete."""
+    paths, cut = [], ""
     for section in sections.dbginfo_sections(runtime):
         if section.what == "sysctl -a":
-            values, unread = sections.sysctl_values(section.body)
-            found += values
-            refused += unread
+            paths += sections.add_sysctls(section.body, "sysctl -a in runtime.out", tree, found)
             cut = cut or section.cut
-    for path, value in found:
-        virtual.add(path, value + "\n", "sysctl -a in runtime.out", loose=True)
-    if not found:
-        return "runtime.out has no output of sysctl -a%s" % (": " + cut if cut else ""), refused
-    groups = {path.split("/")[3] for path, value in found}
-    if not cut and not groups.issuperset(_GROUPS):
-        cut = "it has no key of %s" % ", ".join(group for group in _GROUPS if group not in groups)
-    return "sysctl -a in runtime.out is not complete: %s" % cut if cut else "", refused
+    groups = {path.split("/")[3] for path in paths}
+    missing = [group for group in _GROUPS if group not in groups]
+    if not paths:
+        sentence = "runtime.out has no output of sysctl -a%s" % (": " + cut if cut else "")
+    elif cut or missing:
+        why = cut or "it has no key of %s" % ", ".join(missing)
+        sentence = "sysctl -a in runtime.out is not complete: %s" % why
+    else:
+        found.holds("/proc/sys")
+        return
+    whole.notes.append(sentence)
+    found.lacks(sentence, "/proc/sys")
 
 
 class _Holdings(Holdings):
@@ -95,77 +151,10 @@ class _Holdings(Holdings):
 
     def __init__(self, default, tree, release):
         super().__init__(default)
-        self._tree = tree
-        self._cuts = release is None or release < (2, 29)
+        self._tree, self._cuts = tree, release < (2, 29)
 
     def why(self, path):
         cut = self._cuts and path.startswith("/sys/") and len(path.encode("utf-8", "surrogateescape")) == _CUT
-        if cut and path[:-1] in self._tree:
+        if cut and self._tree.resolve(path[:-1])[1] is not None:
             return "dump2tar before 2.29 cuts a name of 100 characters, and %s is there" % path[:-1]
         return super().why(path)
-
-
-def sysfs_holdings(tree):
-    """The Holdings of a sysfs.tgz alone."""
-    found = _Holdings("a sysfs.tgz holds /sys only", tree, None)
-    found.holds("/sys", "/dev/null")
-    return found
-
-
-def holdings(tree, release, values, refused, sysfs):
-    """The Holdings of such an archive. values, sysfs: sentences if these are not complete."""
-    found = _Holdings(_NEVER, tree, release)
-    found.holds(
-        "/dev/null",
-        "/proc/cmdline",
-        "/proc/cpuinfo",
-        "/proc/interrupts",
-        "/proc/meminfo",
-        "/proc/modules",
-        "/proc/mounts",
-        "/proc/qeth",
-        "/proc/schedstat",
-        "/proc/service_levels",
-        "/proc/softirqs",
-        "/proc/stat",
-        "/proc/sys/kernel",
-        "/proc/sys/vm",
-        "/proc/sysinfo",
-        "/proc/version",
-        "/proc/net/vlan",
-        "/proc/net/bonding",
-        "/boot/grub2/grub.cfg",
-        "/boot/zipl/config",
-        "/etc/default",
-        "/etc/modprobe.d",
-        "/etc/network",
-        "/etc/profile.d",
-        "/etc/rc.d",
-        "/etc/rc.local",
-        "/etc/sysconfig",
-        "/etc/sysctl.d",
-        "/etc/systemd",
-        "/etc/udev",
-    )
-    # all of /etc/*.conf, and no folder of that name
-    found.holds("/etc/*.conf", "/etc/os-release", "/etc/redhat-release", "/etc/SuSE-release")
-    found.lacks(values, "/proc/sys")
-    found.lacks("sysctl could not read it when the capture was taken", *refused)
-    found.lacks(sysfs, "/sys")
-    if not sysfs:
-        found.lacks("dump2tar leaves out a part of it", "/sys/kernel/debug/tracing", "/sys/kernel/tracing")
-    for since, paths in (
-        ((2, 12), ("/usr/lib/systemd/system",)),
-        ((2, 18), ("/boot/loader/entries", "/run/udev/rules.d")),
-        (
-            (2, 21),
-            ("/etc/modules-load.d", "/run/modules-load.d", "/usr/lib/modules-load.d", "/usr/local/lib/modules-load.d"),
-        ),
-        ((2, 31), ("/lib/udev/rules.d", "/usr/lib/udev/rules.d")),
-        ((2, 40), ("/etc/netplan", "/etc/NetworkManager", "/proc/net")),
-    ):
-        copied = release is not None and release >= since
-        for path in paths:
-            there = copied or tree.resolve(path)[1] is not None
-            found.lacks("" if there else "dbginfo.sh copies it since s390-tools %d.%d" % since, path)
-    return found

@@ -4,15 +4,14 @@
 
 import posixpath
 
+
+def inside(folder, names):
+    """The paths of these names in a folder; names: a text with blanks between them."""
+    return tuple("%s/%s" % (folder, name) for name in names.split())
+
+
 # Where settings of the kernel are stored.
-SYSCTL = (
-    "/etc/sysctl.conf",
-    "/etc/sysctl.d",
-    "/usr/lib/sysctl.d",
-    "/lib/sysctl.d",
-    "/run/sysctl.d",
-    "/usr/local/lib/sysctl.d",
-)
+SYSCTL = inside("", "etc/sysctl.conf etc/sysctl.d usr/lib/sysctl.d lib/sysctl.d run/sysctl.d usr/local/lib/sysctl.d")
 
 
 class Holdings:

@@ -9,7 +9,7 @@ from collections import namedtuple
 from .._host.errors import HostError
 from .._host.host import LARGEST, Host
 from .._host.identities import Way
-from .tree import CONTRADICTORY, FILE, FOLDER, LINK, NOTHING, SPECIAL, UNREADABLE
+from .tree import FILE, FOLDER, LINK, NOTHING, REFUSED, UNREADABLE
 
 # format: tree, dbginfo, sos, supportconfig or sysfs. hostname, taken: "" if unknown; taken is the machine's local time.
 # notes: sentences about the whole, for example that the archive is cut off.
@@ -41,11 +41,6 @@ class CapturedHost(Host):
             return self._why(real)
         return entry.value if entry.kind == UNREADABLE else ""
 
-    def _miss(self, path):
-        path = posixpath.normpath(path)
-        if path not in self._missed and self.lacking(path):
-            self._missed[path] = None
-
     def _refuse(self, action, what, number=errno.EROFS):
         sentence = "cannot %s %s: %s is a capture, not a running machine" % (action, what, self.capture.path)
         raise HostError(sentence, number)
@@ -61,29 +56,32 @@ class CapturedHost(Host):
     def way(self, path):
         return Way(None, self.path(path), None)
 
+    def _found(self, path, follow=True):
+        """The Entry of a path; None if it is absent or was not readable, which is noted if the capture lacks it."""
+        entry = self._tree.resolve(path, follow)[1]
+        if entry is not None and entry.kind != UNREADABLE:
+            return entry
+        path = posixpath.normpath(path)
+        if path not in self._missed and self.lacking(path):
+            self._missed[path] = None
+        return None
+
     def exists(self, path):
-        if self._tree.resolve(path)[1] is not None:
-            return True
-        self._miss(path)
-        return False
+        return self._found(path) is not None or self._tree.resolve(path)[1] is not None
 
     def data(self, path, follow=True):
         """As Host.data(). Raises HostError also for contradictory contents: none of them is chosen."""
-        real, entry = self._tree.resolve(path, follow)
-        if entry is None or entry.kind == UNREADABLE:
-            self._miss(path)
-            return None
-        if entry.kind == FOLDER:
+        entry = self._found(path, follow)
+        if entry is None or entry.kind == FOLDER:
             return None
         if entry.kind == NOTHING:
             return b""
-        if entry.kind == CONTRADICTORY:
+        if entry.kind == REFUSED:
             raise HostError("cannot read %s: %s" % (path, entry.value))
-        if entry.kind == SPECIAL:
-            raise HostError("cannot read %s: it is not a regular file" % path)
         if entry.kind != FILE:
             raise HostError("%s is a link now and was not read: put the file itself there" % path)
-        data = self._tree.read(entry, self.capture.path)
+        self._tree.budget.read(entry.size)
+        data = entry.value()
         if len(data) > LARGEST:
             raise HostError("cannot read %s: it is larger than %d MiB" % (path, LARGEST >> 20))
         return data
@@ -97,16 +95,12 @@ class CapturedHost(Host):
         return entry.value if entry is not None and entry.kind == LINK else None
 
     def size(self, path):
-        entry = self._tree.resolve(path)[1]
-        if entry is None or entry.kind == UNREADABLE:
-            self._miss(path)
+        entry = self._found(path)
         return entry.size if entry is not None and entry.kind == FILE else None
 
     def listdir(self, path):
-        real, entry = self._tree.resolve(path)
-        if entry is None:
-            self._miss(path)
-        return sorted(self._tree.names(real)) if entry is not None and entry.kind == FOLDER else []
+        entry = self._found(path)
+        return sorted(entry.value) if entry is not None and entry.kind == FOLDER else []
 
     def put(self, path, value):
         self._refuse("write", path)

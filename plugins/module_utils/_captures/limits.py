@@ -5,9 +5,14 @@
 They count for a capture as a whole, with the archives inside it: single logs of zeros may pack as well as a bomb.
 """
 
+import functools
+import os
+import tempfile
 import time
 
-from .._host.errors import HostError
+from .._host.errors import HostError, refused
+
+PIECE = 256 * 1024
 
 # Unpacked bytes. A sosreport with full logs has a few GiB.
 MOST_UNPACKED = 8 << 30
@@ -45,17 +50,21 @@ class Exceeded(HostError):
 
 
 class Budget:
-    """What is left for a capture. Each method raises Exceeded if it is used up."""
+    """What is left for a capture, and the private file without a name that keeps the content of its members.
+
+    packed: bytes of the archives as they lie on this machine. Methods raise Exceeded if a limit is reached.
+    """
 
     def __init__(self, name):
         self.name = name
-        # Bytes of the archives as they lie on this machine.
         self.packed = 0
-        self._unpacked = self._kept = self._entries = 0
+        self._unpacked = self._kept = self._entries = self._read = 0
         self._until = time.monotonic() + MOST_SECONDS
+        # it lives as long as the capture
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
 
     def unpack(self, size):
-        """Count size unpacked bytes. Raises Exceeded beyond the limits of size, ratio and time."""
+        """Count size unpacked bytes: the limits of size, ratio and time."""
         self._unpacked += size
         if self._unpacked > MOST_UNPACKED:
             raise Exceeded("%s unpacks to more than %d MiB: no capture does" % (self.name, MOST_UNPACKED >> 20))
@@ -64,12 +73,30 @@ class Budget:
         if time.monotonic() > self._until:
             raise Exceeded("%s could not be unpacked within %d s" % (self.name, MOST_SECONDS))
 
-    def keep(self, size):
-        self._kept += size
-        if self._kept > MOST_KEPT:
-            raise Exceeded("%s holds more than %d MiB besides logs" % (self.name, MOST_KEPT >> 20))
-
     def count(self):
         self._entries += 1
         if self._entries > MOST_ENTRIES:
             raise Exceeded("%s holds more than %d names" % (self.name, MOST_ENTRIES))
+
+    def read(self, size):
+        """Count a file that is read: links can lead many names to it."""
+        self._read += min(size, MOST_FILE)
+        if self._read > MOST_READ:
+            raise Exceeded("more than %d MiB of %s were read" % (MOST_READ >> 20, self.name))
+
+    def keep(self, stream, size):
+        """Copy so many bytes of a Stream to the private file; returns the content, as an Entry has it."""
+        self._kept += size
+        if self._kept > MOST_KEPT:
+            raise Exceeded("%s holds more than %d MiB besides logs" % (self.name, MOST_KEPT >> 20))
+        start = self._file.tell()
+        try:
+            for left in range(size, 0, -PIECE):
+                self._file.write(stream.read(min(left, PIECE)))
+        except OSError as error:
+            raise refused("cannot unpack %s into %s" % (self.name, tempfile.gettempdir()), error) from error
+        return functools.partial(self._kept_bytes, start, size)
+
+    def _kept_bytes(self, start, size, offset=0, most=MOST_FILE + 1):
+        self._file.flush()
+        return os.pread(self._file.fileno(), max(min(most, size - offset), 0), start + offset)

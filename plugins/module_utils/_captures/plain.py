@@ -2,85 +2,48 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A plain tree: /proc and /sys, mostly copied by hand, with whatever else was copied."""
 
-from .holdings import Holdings
-from .tree import FILE, UNREADABLE, Entry, bytes_entry
+from .holdings import Holdings, inside
+from .tree import FILE, UNREADABLE, Entry, file_of
 
 # Each Linux kernel has these; if one of them is absent, it was not copied.
-_FOLDERS = (
-    "/sys/class/net",
-    "/sys/bus/ccwgroup",
-    "/sys/bus",
-    "/sys/module",
-    "/sys/kernel",
-    "/sys/class",
-    "/sys/devices/system/cpu",
-    "/sys/devices",
-    "/sys",
-    "/proc/sys/net",
-    "/proc/sys/net/core",
-    "/proc/sys/net/ipv4",
-    "/proc/sys/kernel",
-    "/proc/sys/vm",
-    "/proc/sys/fs",
-    "/proc/sys",
-    "/proc/net",
-    "/proc",
-    "/etc",
-    "/etc/sysctl.d",
-    "/usr/lib",
-    "/usr",
-    "/lib",
-    "/run",
-    "/boot",
-    "/var",
-)
+_FOLDERS = inside("", "boot etc lib proc run sys usr var etc/sysctl.d usr/lib")
+_FOLDERS += inside("/proc", "net sys sys/fs sys/kernel sys/net sys/net/core sys/net/ipv4 sys/vm")
+_FOLDERS += inside("/sys", "bus bus/ccwgroup class class/net devices devices/system/cpu kernel module")
+_FILES = inside("/proc", "cmdline cpuinfo interrupts meminfo modules mounts softirqs stat version sys/kernel/osrelease")
+_FILES += inside("/sys/devices/system/cpu", "online possible present")
 _EMPTY = "it is empty in the capture: tar packs files of /proc without their content, so copy them with cp first"
 _NEVER_EMPTY = ("/proc/cpuinfo", "/proc/version", "/proc/stat", "/proc/sys/kernel/osrelease")
 _PAGES = (4096, 65536)
-_FILES = (
-    "/proc/cmdline",
-    "/proc/cpuinfo",
-    "/proc/interrupts",
-    "/proc/meminfo",
-    "/proc/modules",
-    "/proc/mounts",
-    "/proc/softirqs",
-    "/proc/stat",
-    "/proc/version",
-    "/proc/sys/kernel/osrelease",
-    "/sys/devices/system/cpu/online",
-    "/sys/devices/system/cpu/possible",
-    "/sys/devices/system/cpu/present",
-)
 
 
-def mark_tarred(tree):
+def read(whole, raw):
+    """The CapturedHost of a plain tree."""
+    tree = raw.only(raw.names("/"))
+    _mark_tarred(tree)
+    return whole.host("tree", tree, _holdings(tree))
+
+
+def _mark_tarred(tree):
     """Undo what GNU tar does to files of the kernel that it packs directly, without a copy by cp.
 
     A file of /proc has no size, so its content is missing in the archive. A file of /sys has the size of a page, and
     what it lacks is filled with zero bytes.
     """
     known = [tree.resolve(path)[1] for path in _NEVER_EMPTY]
-    tarred = any(entry is not None and entry.kind == FILE and not entry.size for entry in known)
-    for path, entry in list(tree.items()):
-        if entry.kind != FILE:
-            continue
-        if tarred and not entry.size and path.startswith("/proc/"):
-            tree.put(path, Entry(UNREADABLE, _EMPTY, 0, None))
-        elif entry.size in _PAGES and path.startswith("/sys/"):
-            data = entry.value()
-            if data.endswith(b"\0"):
-                tree.put(path, bytes_entry(data.rstrip(b"\0")))
+    if any(entry is not None and entry.kind == FILE and not entry.size for entry in known):
+        for path, entry in tree.files("/proc"):
+            if not entry.size:
+                tree.put(path, Entry(UNREADABLE, _EMPTY))
+    for path, entry in tree.files("/sys"):
+        if entry.size in _PAGES and entry.value().endswith(b"\0"):
+            tree.put(path, file_of(entry.value().rstrip(b"\0")))
 
 
-def holdings(tree):
+def _holdings(tree):
     """The Holdings of a plain tree: what lies in a folder that was copied is complete."""
     found = Holdings("the tree has no such folder: it was not copied")
-    for top in tree.names("/"):
-        found.holds("/" + top)
-    cpuinfo = tree.resolve("/proc/cpuinfo")[1]
-    sysinfo = tree.resolve("/proc/sysinfo")[1]
-    is_z = sysinfo is not None or cpuinfo is not None and cpuinfo.kind == FILE and b"IBM/S390" in cpuinfo.value()
+    found.holds(*("/" + name for name in tree.names("/")))
+    is_z = tree.resolve("/proc/sysinfo")[1] is not None or "IBM/S390" in tree.text("/proc/cpuinfo")
     for paths, which in (
         (sorted(_FOLDERS), ""),
         (("/proc/sysinfo", "/proc/sys/s390") if is_z else (), ", which every Linux on Z has"),

@@ -22,6 +22,7 @@ _LAST = 1000
 _SUPPORTCONFIG = re.compile(r"^#==\[ ([^\n]+?) \]=+#\n# ([^\n]*)(?:\n|\Z)", re.M)
 _SYSCTL = re.compile(r"^([A-Za-z0-9_][^\s=]*) =(?: (.*))?$")
 _SYSCTL_ERROR = re.compile(r"^sysctl: .*?['\"`]([A-Za-z0-9_][^\s'\"`]*)['\"`]")
+REMOVED = "*REMOVED BY SUPPORTCONFIG*"
 _CAT = re.compile(r"^# (/[^\s]+)$")
 
 
@@ -31,15 +32,18 @@ def dbginfo_host(text):
     return found.group(1) if found else ""
 
 
+def _bodies(headers, text):
+    """(header, the text up to the next one) for each of these headers."""
+    ends = [header.start() for header in headers[1:]] + [len(text)]
+    return [(header, text[header.end() : end]) for header, end in zip(headers, ends)]
+
+
 def dbginfo_sections(text):
     """The Sections of a .out file of dbginfo.sh. Headers with another host than the first one are output."""
-    host = dbginfo_host(text)
-    found = [header for header in _DBGINFO.finditer(text) if header.group(1) == host]
-    ends = [header.start() for header in found[1:]] + [len(text)]
-    sections = []
-    for header, end in zip(found, ends):
-        body, cut = _without_failure(text[header.end() : end].rstrip())
-        sections.append(Section("", " ".join(header.group(2).split()), body + "\n" if body else "", cut))
+    host, sections = dbginfo_host(text), []
+    for header, body in _bodies([header for header in _DBGINFO.finditer(text) if header.group(1) == host], text):
+        kept, cut = _without_failure(body.rstrip())
+        sections.append(Section("", " ".join(header.group(2).split()), kept + "\n" if kept else "", cut))
     return sections
 
 
@@ -58,38 +62,35 @@ def _without_failure(body):
 
 def supportconfig_sections(text):
     """The Sections of a text of supportconfig; blank lines at the end of a body are no part of it."""
-    found = list(_SUPPORTCONFIG.finditer(text))
-    ends = [header.start() for header in found[1:]] + [len(text)]
     sections = []
-    for header, end in zip(found, ends):
-        body = text[header.end() : end].rstrip("\n")
-        cut = ""
-        if body.startswith("ERROR: Command not found"):
-            cut, body = "the command was not there", ""
-        sections.append(Section(header.group(1), " ".join(header.group(2).split()), body + "\n" if body else "", cut))
+    for header, body in _bodies(list(_SUPPORTCONFIG.finditer(text)), text):
+        missing = body.startswith("ERROR: Command not found")
+        kept = "" if missing else body.rstrip("\n")
+        cut = "the command was not there" if missing else ""
+        sections.append(Section(header.group(1), " ".join(header.group(2).split()), kept + "\n" if kept else "", cut))
     return sections
 
 
-def sysctl_path(key):
-    """The file of a key of sysctl(8): net.ipv4.conf.eth0/100.rp_filter has the interface eth0.100. None for no key."""
-    path = key.translate({ord("."): "/", ord("/"): "."})
-    return None if {"", ".", ".."}.intersection(path.split("/")) else "/proc/sys/" + path
+def add_sysctls(body, where, tree, found):
+    """Add the values of sysctl -a to a Tree, and what it could not read to its Holdings; returns the paths added.
 
-
-def sysctl_values(body):
-    """([(path below /proc/sys, value)], [path that sysctl could not read]) of the output of sysctl -a, in order."""
-    values, unreadable = [], []
+    The key net.ipv4.conf.eth0/100.rp_filter has the interface eth0.100.
+    """
+    paths = []
     for line in body.splitlines():
-        refused = _SYSCTL_ERROR.match(line)
-        match = _SYSCTL.match(line)
-        path = sysctl_path((refused or match).group(1)) if refused or match else None
-        if path is None:
+        refused, match = _SYSCTL_ERROR.match(line), _SYSCTL.match(line)
+        path = (refused or match).group(1).translate({ord("."): "/", ord("/"): "."}) if refused or match else ""
+        if {"", ".", ".."}.intersection(path.split("/")):
             continue
+        path = "/proc/sys/" + path
         if refused:
-            unreadable.append(path)
+            found.lacks("sysctl could not read it when the capture was taken", path)
+        elif REMOVED in line:
+            found.lacks("supportconfig removed its value", path)
         else:
-            values.append((path, match.group(2) or ""))
-    return values, unreadable
+            tree.add_text(path, (match.group(2) or "") + "\n", where, loose=True)
+            paths.append(path)
+    return paths
 
 
 def unit_files(body, unit):

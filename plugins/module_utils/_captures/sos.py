@@ -6,118 +6,83 @@ Source: sosreport/sos 4.12 (2026-08-21) and earlier ones where they differ.
 """
 
 import json
+import os
 import re
 
 from .._host import cpu_lists
-from .holdings import SYSCTL, Holdings
-from .tree import FILE, UNREADABLE, Entry
+from . import sections
+from .dbginfo import TOPS
+from .holdings import SYSCTL, Holdings, inside
 
 VERSION = re.compile(r"^sos ?report: *([0-9][0-9a-z.~-]*)")
 _DATE = re.compile(r"(?:^|-)([0-9]{4})-([0-9]{2})-([0-9]{2})(?:-|$)")
 _LEGACY = re.compile(r"[.-]([0-9]{4})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})$")
 _NEVER = "a sos report does not copy it"
-_RED_HAT = "a sos report copies it on Red Hat systems only"
+_CPUS = "/sys/devices/system/cpu"
+_TMPFILES = inside("", "etc/tmpfiles.d run/tmpfiles.d usr/lib/tmpfiles.d lib/tmpfiles.d")
+_ALWAYS = {"/proc/cpuinfo", "/proc/cmdline"}
 # Which plugin of sos copies what.
 _COPIED = (
-    ("processor", ("/proc/cpuinfo", "/sys/devices/system/cpu")),
-    ("system", ("/proc/sys", "/etc/sysconfig", "/etc/default")),
-    ("kernel", ("/proc/cmdline", "/etc/modprobe.d") + SYSCTL),
-    (
-        "systemd",
-        (
-            "/etc/systemd",
-            "/lib/systemd/system",
-            "/usr/lib/systemd/system",
-            "/run/systemd/system",
-            "/etc/modules-load.d",
-        ),
-    ),
-    ("udev", ("/etc/udev/rules.d", "/etc/udev/udev.conf", "/lib/udev/rules.d", "/usr/lib/udev/rules.d")),
-    ("s390", ("/proc/sysinfo", "/proc/qeth", "/etc/zipl.conf", "/sys/bus/ccwgroup/drivers/qeth")),
-    ("filesys", ("/proc/mounts", "/proc/self/mounts", "/etc/fstab")),
-    ("networking", ("/proc/net", "/sys/class/net")),
+    ("processor", inside("", "proc/cpuinfo sys/devices/system/cpu")),
+    ("system", inside("", "proc/sys etc/sysconfig etc/default")),
+    ("kernel", inside("", "proc/cmdline etc/modprobe.d") + SYSCTL),
+    ("systemd", inside("/etc", "systemd modules-load.d") + inside("", "lib/systemd/system usr/lib/systemd/system")),
+    ("systemd", ("/run/systemd/system",)),
+    ("udev", inside("", "etc/udev/rules.d etc/udev/udev.conf lib/udev/rules.d usr/lib/udev/rules.d")),
+    ("s390", inside("", "proc/sysinfo proc/qeth etc/zipl.conf sys/bus/ccwgroup/drivers/qeth")),
+    ("filesys", inside("", "proc/mounts proc/self/mounts etc/fstab")),
+    ("networking", inside("", "proc/net sys/class/net")),
 )
 
 
-def taken(name):
-    """The date in the name of the folder, or ""."""
-    match = _LEGACY.search(name)
-    if match:
-        return "%s-%s-%sT%s:%s:%s" % match.groups()
-    found = _DATE.findall(name)
-    return "-".join(found[-1]) if found else ""
+def _plugins(text):
+    """{name: what it did} by manifest.json; None if unknown. Untrusted, so all is checked."""
+    try:
+        # numbers are not needed, and long ones take long
+        found = json.loads(text, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        return None
+    for key in ("components", "report", "plugins"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) and found else None
 
 
-def release(text):
-    """(4, 12) for 4.12.0; (0, 0) if unknown."""
-    match = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", text)
-    return (int(match.group(1)), int(match.group(2))) if match else (0, 0)
-
-
-class Manifest:
-    """What sos_reports/manifest.json tells: plugins: {name: dict}, or None if unknown. Untrusted, so all is checked."""
-
-    def __init__(self, text):
-        try:
-            # numbers are not needed, and long ones take long
-            whole = json.loads(text, parse_int=str, parse_float=str) if text else None
-        except (ValueError, RecursionError):
-            whole = None
-        for key in ("components", "report", "plugins"):
-            whole = whole.get(key) if isinstance(whole, dict) else None
-        self.plugins = whole if isinstance(whole, dict) and whole else None
-
-    def ran(self, plugin):
-        """Whether sos ran a plugin; True too if the capture does not list them."""
-        return self.plugins is None or plugin in self.plugins
-
-    def timed_out(self):
-        """The plugins that were stopped."""
-        plugins = (self.plugins or {}).items()
-        return sorted(
-            str(name)[:60] for name, plugin in plugins if isinstance(plugin, dict) and plugin.get("timeout_hit")
-        )
-
-
-def mark_unreadable(tree):
-    """A file of the kernel without permission to read it is copied as an empty one."""
-    for path, entry in list(tree.items()):
-        kernel = path.startswith(("/proc/", "/sys/"))
-        if kernel and entry.kind == FILE and not entry.size and entry.mode is not None and not entry.mode & 0o444:
-            tree.put(path, Entry(UNREADABLE, "it cannot be read on the machine either", 0, None))
-
-
-def holdings(tree, manifest, version, sysctls):
-    """The Holdings of a report. Each part belongs to a plugin of sos, which may not have run.
-
-    sysctls: whether it has the output of sysctl -a.
-    """
-    found = Holdings(_NEVER)
+def read(whole, raw):
+    """The CapturedHost of a sos report. Each part of it belongs to a plugin of sos, which may not have run."""
+    tree, found = raw.only(TOPS), Holdings(_NEVER)
+    plugins, version = _plugins(raw.text("/sos_reports/manifest.json")), VERSION.match(raw.text("/version.txt"))
+    if "obfuscated" in whole.name or "obfuscated" in os.path.basename(whole.path):
+        whole.notes.append("the report is obfuscated (sos clean): names and addresses in it are not the machine's")
+    stopped = [name for name, one in (plugins or {}).items() if isinstance(one, dict) and one.get("timeout_hit")]
+    if stopped:
+        names = ", ".join(sorted(name[:60] for name in stopped))
+        whole.notes.append("plugins of sos that were stopped after their time limit: %s" % names)
     found.holds("/dev/null")
     for plugin, paths in _COPIED:
-        ran = manifest.ran(plugin)
+        ran = plugins is None or plugin in plugins
         found.lacks("" if ran else "the plugin %s of sos, which copies it, did not run" % plugin, *paths)
+        for path in _ALWAYS.intersection(paths):
+            if ran and tree.resolve(path)[1] is None:
+                found.lacks("the report has no %s, which every Linux has" % path, path)
     for name in tree.names("/sys/class/net"):
         found.lacks("a sos report copies only flags and statistics of an interface", "/sys/class/net/" + name)
+    # sos 4.12 copies the folders of 64 CPUs
+    for cpu in cpu_lists.list_or_none(tree.text(_CPUS + "/present")) or ():
+        if "cpu%d" % cpu not in tree.names(_CPUS):
+            found.lacks("this sos report has the folders of a part of the CPUs only", _CPUS + "/cpu%d" % cpu)
     found.lacks("sos kept only its end, in sos_strings", "/sos_strings")
-    if sysctls:
+    # of the host itself; network namespaces have their own
+    if sections.add_sysctls(raw.text("/sos_commands/kernel/sysctl_-a"), "sysctl_-a of sos_commands", tree, found):
         found.holds("/proc/sys")
-    newer = version >= (4, 2) and manifest.ran("systemd")
-    for path in ("/etc/tmpfiles.d", "/run/tmpfiles.d", "/usr/lib/tmpfiles.d", "/lib/tmpfiles.d"):
-        found.lacks("" if newer or tree.resolve(path)[1] is not None else "sos copies it since 4.2", path)
-    for path in ("/etc/tuned", "/usr/lib/tuned"):
-        found.lacks("" if tree.resolve(path)[1] is not None else _RED_HAT, path)
-    for plugin, path in (("processor", "/proc/cpuinfo"), ("kernel", "/proc/cmdline")):
-        if manifest.ran(plugin) and tree.resolve(path)[1] is None:
-            found.lacks("the report has no %s, which every Linux has" % path, path)
-    for cpu in _absent_cpus(tree):
-        found.lacks("this sos report has the folders of a part of the CPUs only", "/sys/devices/system/cpu/cpu%d" % cpu)
-    return found
-
-
-def _absent_cpus(tree):
-    """The present CPUs whose folder is not in the report: sos 4.12 copies 64 of them."""
-    entry = tree.get("/sys/devices/system/cpu/present")
-    text = entry.value().decode("ascii", "replace") if entry is not None and entry.kind == FILE else ""
-    names = tree.names("/sys/devices/system/cpu")
-    return [cpu for cpu in cpu_lists.list_or_none(text) or () if "cpu%d" % cpu not in names]
+    numbers = [int(number) for number in re.findall("[0-9]{1,4}", version.group(1) if version else "")[:2]]
+    newer = numbers >= [4, 2] and (plugins is None or "systemd" in plugins)
+    for sentence, paths in (
+        ("" if newer else "sos copies it since 4.2", _TMPFILES),
+        ("a sos report copies it on Red Hat systems only", inside("", "etc/tuned usr/lib/tuned")),
+    ):
+        for path in paths:
+            found.lacks("" if tree.resolve(path)[1] is not None else sentence, path)
+    hostname = raw.text("/sos_commands/host/hostname").strip().split("\n")[0]
+    legacy, dates = _LEGACY.search(whole.name), _DATE.findall(whole.name)
+    taken = "%s-%s-%sT%s:%s:%s" % legacy.groups() if legacy else "-".join(dates[-1]) if dates else ""
+    return whole.host("sos", tree, found, hostname, taken)

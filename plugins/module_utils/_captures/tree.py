@@ -5,219 +5,155 @@
 Links are text of the capture. They are followed in this index only, component by component, and never above its top.
 """
 
-import os
 import posixpath
-import stat
-import tempfile
 from collections import namedtuple
 
-from .._host.descriptors import NO_FOLLOW
-from .._host.errors import HostError, refused
+from .._host.errors import HostError
 from . import limits
 
-FOLDER, FILE, LINK, SPECIAL, NOTHING, UNREADABLE, CONTRADICTORY = range(7)
+FOLDER, FILE, LINK, NOTHING, UNREADABLE, REFUSED = range(6)
 
-# kind: one of the above. value: of a FILE its content (a function that returns bytes), of a LINK its target, of
-# UNREADABLE and CONTRADICTORY a sentence. NOTHING is /dev/null. size: of a FILE in bytes. mode: permissions, or None.
-Entry = namedtuple("Entry", "kind value size mode")
-_A_FOLDER = Entry(FOLDER, None, 0, None)
-_LOOP = Entry(UNREADABLE, "its links lead in a circle", 0, None)
-
-
-def text_entry(text):
-    """A FILE with this text."""
-    return bytes_entry(text.encode("utf-8", "surrogateescape"))
+# kind: one of the above; NOTHING is /dev/null. value: of a FOLDER {name: Entry}, of a FILE its content (a function of
+# an offset and a number of bytes, by default all, that returns bytes), of a LINK its target, of UNREADABLE (read as if
+# absent) and REFUSED (an error) a sentence. size: of a FILE in bytes.
+Entry = namedtuple("Entry", "kind value size")
+Entry.__new__.__defaults__ = (None, 0)
+_LOOP = Entry(UNREADABLE, "its links lead in a circle")
+_NUMBER_OF_WORDS = 12
 
 
-def bytes_entry(data):
+def file_of(data):
     """A FILE with this content."""
-    return Entry(FILE, lambda: data, len(data), None)
+    return Entry(FILE, lambda *dummy: data, len(data))
 
 
-def link_entry(target):
-    return Entry(LINK, target, 0, None)
+def shown(name):
+    """A name of an archive for a message: one line, printable, at most 100 characters."""
+    escaped = name.encode("utf-8", "surrogateescape").decode("ascii", "backslashreplace")
+    return escaped.encode("unicode_escape").decode("ascii")[:100]
 
 
 class Tree:
-    """An index of absolute names. It always has /dev/null, because masked units lead there."""
+    """An index of absolute names. archive: what they are of, for messages; budget: what is left for the capture."""
 
-    def __init__(self):
-        self._entries = {"/": _A_FOLDER, "/dev": _A_FOLDER, "/dev/null": Entry(NOTHING, None, 0, None)}
-        self._names = {"/": {"dev"}, "/dev": {"null"}}
-        self._read = 0
+    def __init__(self, archive, budget, top=None):
+        self.archive, self.budget = archive, budget
+        self._top = top or Entry(FOLDER, {})
+        self._where = {}
 
-    def __contains__(self, path):
-        return path in self._entries
+    def below(self, folder):
+        """The Tree of what is below a folder."""
+        return Tree(self.archive, self.budget, self._top.value[folder] if folder else self._top)
 
-    def add(self, path, entry, archive, count=None):
-        """Add an entry and the folders above it. count: called for each of these folders that is new.
+    def only(self, names):
+        """A new Tree of these names of the top. It has /dev/null, because masked units lead there."""
+        found = {name: self._top.value[name] for name in names if name in self._top.value}
+        found["dev"] = Entry(FOLDER, dict(self.names("/dev"), null=Entry(NOTHING)))
+        return Tree(self.archive, self.budget, Entry(FOLDER, found))
+
+    def _folder(self, path):
+        """The names in the folder of a path, which is made if it is absent; None below what is not a folder."""
+        inside = self._top
+        for name in path.strip("/").split("/")[:-1]:
+            if name not in inside.value:
+                self.budget.count()
+                inside.value[name] = Entry(FOLDER, {})
+            inside = inside.value[name]
+            if inside.kind != FOLDER:
+                return None
+        return inside.value
+
+    def add(self, path, entry):
+        """Add an entry and the folders above it.
 
         Raises HostError if the path is there already, or lies below something that is not a folder.
         """
-        known = self._entries.get(path)
-        if known is not None:
-            if known.kind == FOLDER and entry.kind == FOLDER:
-                return
-            if path in ("/dev", "/dev/null"):
-                return
-            raise HostError("%s holds %s twice" % (archive, _shown(path)))
-        self._folder(posixpath.dirname(path), archive, count)
-        self.put(path, entry)
+        names, name = self._folder(path), posixpath.basename(path)
+        if names is None:
+            above = shown(posixpath.dirname(path))
+            raise HostError("%s holds names below %s, which is not a folder" % (self.archive, above))
+        if name not in names:
+            self.budget.count()
+            names[name] = entry
+        elif not names[name].kind == entry.kind == FOLDER:
+            raise HostError("%s holds %s twice" % (self.archive, shown(path)))
 
     def put(self, path, entry):
-        """Set an entry whose folder exists, whatever was there."""
-        self._entries[path] = entry
-        self._names.setdefault(posixpath.dirname(path), set()).add(posixpath.basename(path))
+        """Set an entry, whatever was there."""
+        self._folder(path)[posixpath.basename(path)] = entry
 
-    def _folder(self, path, archive, count):
-        missing = []
-        while path not in self._entries:
-            missing.append(path)
-            path = posixpath.dirname(path)
-        if self._entries[path].kind != FOLDER:
-            raise HostError("%s holds names below %s, which is not a folder" % (archive, _shown(path)))
-        for one in reversed(missing):
-            if count is not None:
-                count()
-            self.put(one, _A_FOLDER)
+    def add_text(self, path, text, where, loose=False):
+        """Add a file that a capture holds as the text of a command or as a section, where the machine has it.
 
-    def read(self, entry, archive):
-        """The content of a FILE. Raises Exceeded if so much of this Tree was read that no capture needs it."""
-        self._read += min(entry.size, limits.MOST_FILE)
-        if self._read > limits.MOST_READ:
-            raise limits.Exceeded("more than %d MiB of %s were read" % (limits.MOST_READ >> 20, archive))
-        return entry.value()
+        where: the part of the capture that holds it, for messages. loose: blanks do not matter, as for the values of
+        sysctl(8). Two different contents of one path are contradictory: neither is chosen.
+        """
+        # untrusted text may name /etc/passwd/x
+        names, name = self._folder(path) if len(path) <= limits.MOST_NAME else None, posixpath.basename(path)
+        if names is None:
+            return
+        known = names.get(name)
+        if known is None or known.kind == UNREADABLE:
+            if known is None:
+                self.budget.count()
+            names[name] = file_of(text.encode("utf-8", "surrogateescape"))
+            self._where[path] = where
+        elif known.kind == FILE:
+            found = known.value().decode("utf-8", "surrogateescape")
+            if (found.split() != text.split()) if loose else found.rstrip("\n") != text.rstrip("\n"):
+                values = tuple(" ".join(one.split()[:_NUMBER_OF_WORDS])[:60] for one in (found, text))
+                parts = (values[0], self._where.get(path, "the copied file"), values[1], where)
+                sentence = "it is contradictory in the capture: %r in %s, %r in %s" % parts
+                names[name] = Entry(REFUSED, sentence)
+
+    def text(self, path):
+        """The text of a file; "" if absent."""
+        entry = self.resolve(path)[1]
+        if entry is None or entry.kind != FILE:
+            return ""
+        self.budget.read(entry.size)
+        return entry.value().decode("utf-8", "surrogateescape")
 
     def names(self, path):
-        """The names in a folder, given by its path with all links followed."""
-        return self._names.get(path, ())
+        """{name: Entry} of what is in a folder."""
+        entry = self.resolve(path)[1]
+        return entry.value if entry is not None and entry.kind == FOLDER else {}
 
-    def get(self, path):
-        """The Entry of a path with all links followed; None if absent."""
-        return self._entries.get(path)
-
-    def below(self, folder, tops):
-        """A new Tree of these names in a folder, as its top."""
-        found, prefix = Tree(), folder.rstrip("/")
-        wanted = tuple("%s/%s/" % (prefix, top) for top in tops)
-        exact = {"%s/%s" % (prefix, top) for top in tops}
-        for path, entry in self._entries.items():
-            if (path in exact or path.startswith(wanted)) and path[len(prefix) :] not in ("/dev", "/dev/null"):
-                found.put(path[len(prefix) :], entry)
-        return found
-
-    def graft(self, other, top):
-        """Replace what is below a folder (/sys) with that of another Tree."""
-        for path in [path for path in self._entries if path == top or path.startswith(top + "/")]:
-            del self._entries[path]
-            self._names.pop(path, None)
-        self._names[posixpath.dirname(top)].discard(posixpath.basename(top))
-        for path, entry in other.items():
-            if path == top or path.startswith(top + "/"):
-                self.put(path, entry)
-
-    def items(self):
-        return self._entries.items()
+    def files(self, top):
+        """Yield (path, Entry) of the files below a folder."""
+        waiting = [(top, self.names(top))]
+        while waiting:
+            folder, names = waiting.pop()
+            for name, entry in names.items():
+                if entry.kind == FOLDER:
+                    waiting.append((folder + "/" + name, entry.value))
+                elif entry.kind == FILE:
+                    yield folder + "/" + name, entry
 
     def resolve(self, path, follow=True):
         """(path with all links followed, its Entry or None). follow: False leaves a link at the end.
 
         A loop of links leads to an UNREADABLE entry.
         """
-        at, waiting, links = "/", path.split("/")[::-1], 0
+        way, waiting, links = [("", self._top)], path.split("/")[::-1], 0
         while waiting:
-            name = waiting.pop()
+            name, inside = waiting.pop(), way[-1][1]
             if name in ("", "."):
                 continue
-            if name == "..":
-                at = posixpath.dirname(at)
+            if name == ".." and inside.kind == FOLDER:
+                way[1:] = way[1:-1]
                 continue
-            here = posixpath.join(at, name)
-            entry = self._entries.get(here)
-            if entry is None or (entry.kind not in (FOLDER, LINK) and waiting):
-                rest = posixpath.normpath(posixpath.join(here, *waiting[::-1]))
-                return (rest, None) if entry is None or rest != here else (here, entry)
+            entry = inside.value.get(name) if inside.kind == FOLDER else None
+            if entry is None:
+                names = [above for above, dummy in way] + [name] + waiting[::-1]
+                return posixpath.normpath("/".join(names)), None
             if entry.kind != LINK or (not follow and not any(waiting)):
-                at = here
+                way.append((name, entry))
                 continue
             links += 1
             if links > limits.MOST_LINKS:
                 return posixpath.normpath(path), _LOOP
-            at = "/" if entry.value.startswith("/") else at
+            if entry.value.startswith("/"):
+                del way[1:]
             waiting += entry.value.split("/")[::-1]
-        return at, self._entries[at]
-
-
-def _shown(path):
-    return path.encode("unicode_escape", "backslashreplace").decode("ascii")[:100]
-
-
-class Spool:
-    """A private file without a name that keeps the content of members."""
-
-    def __init__(self, budget):
-        self._budget = budget
-        # it lives as long as the capture and has no name
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115
-        self._end = 0
-
-    def keep(self, stream, size):
-        """Copy so many bytes from a stream; returns the function that reads them. None if the stream ends before."""
-        start = self._end
-        self._budget.keep(size)
-        left = size
-        while left:
-            piece = stream.read(min(left, 1 << 20))
-            if not piece:
-                return None
-            try:
-                self._file.write(piece)
-            except OSError as error:
-                raise refused("cannot unpack %s into %s" % (self._budget.name, tempfile.gettempdir()), error) from error
-            left -= len(piece)
-            self._end += len(piece)
-        return Piece(self._file, start, size)
-
-
-class Piece:
-    """A part of the private file."""
-
-    def __init__(self, file, start, size):
-        self._file, self._start, self._size = file, start, size
-
-    def __call__(self):
-        return self.read(0, self._size)
-
-    def read(self, offset, size):
-        """So many bytes from an offset, fewer at the end."""
-        self._file.flush()
-        return os.pread(self._file.fileno(), max(min(size, self._size - offset), 0), self._start + offset)
-
-
-class FolderFile:
-    """A file in a folder on this machine. No link is followed on the way, and nothing else than a file is opened."""
-
-    def __init__(self, top, name):
-        self._top, self._name = top, name
-
-    def __call__(self):
-        return self.read(0, limits.MOST_FILE + 1)
-
-    def read(self, offset, size):
-        parts = self._name.strip("/").split("/")
-        flags = os.O_RDONLY | NO_FOLLOW | os.O_NONBLOCK
-        at = os.open(self._top, os.O_RDONLY)
-        try:
-            for part in parts:
-                inside = os.open(part, flags, dir_fd=at)
-                os.close(at)
-                at = inside
-            if not stat.S_ISREG(os.fstat(at).st_mode):
-                raise HostError("cannot read %s: it is not a regular file" % self._name)
-            with os.fdopen(at, "rb", closefd=False) as stream:
-                stream.seek(offset)
-                return stream.read(size)
-        except OSError as error:
-            raise refused("cannot read %s" % self._name, error) from error
-        finally:
-            os.close(at)
+        return "/".join(name for name, dummy in way) or "/", way[-1][1]

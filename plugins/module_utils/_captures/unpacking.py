@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A compressed file as a stream of bytes, within the limits of a Budget.
 
-The first bytes decide how it is compressed, not its name. Archives of several compressed parts (pbzip2, pigz) are read
-to the end.
+Not the mode r|* of tarfile: it unpacks 10 KiB of bzip2 into gigabytes at once, sets no limit to the memory of xz, and
+ends after the first of several compressed parts (pbzip2, pigz). The first bytes decide, not the name of the file.
 """
 
 import bz2
@@ -13,127 +13,111 @@ import zlib
 from .._host.errors import HostError
 from . import limits
 
-_PIECE = 256 * 1024
-_MAGIC = ((b"\x1f\x8b", "gzip"), (b"\xfd7zXZ\x00", "xz"), (b"BZh", "bzip2"))
-LONGEST_MAGIC = 6
-# The session key for a public key or a pass phrase, with which an encrypted message begins, in the old and new format.
-_PGP = tuple((head, "OpenPGP") for head in (b"\x84", b"\x85", b"\x8c", b"\xc1", b"\xc3", b"-----BEGIN"))
-_OTHERS = ((b"\x28\xb5\x2f\xfd", "zstd"), (b"PK\x03\x04", "zip")) + _PGP
+# the session key for a public key or a pass phrase, with which an encrypted message begins, in the old and new format
+_PGP = (b"\x84", b"\x85", b"\x8c", b"\xc1", b"\xc3", b"-----BEGIN")
+_MAGIC = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"BZh", "bzip2"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"PK\x03\x04", "zip"),
+    *((head, "OpenPGP") for head in _PGP),
+)
+_LONGEST = 10
+_DECOMPRESSORS = {
+    "gzip": lambda: zlib.decompressobj(31),
+    "xz": lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=limits.MOST_XZ_MEMORY),
+    "bzip2": bz2.BZ2Decompressor,
+}
 
 
-def kind_of(head):
-    """gzip, xz or bzip2 for the first bytes of a file; None for anything else."""
+def _kind(head):
     return next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
 
 
-def foreign_kind(head):
-    """The name of a format that is known and not read; None for anything else."""
-    return next((kind for magic, kind in _OTHERS if head.startswith(magic)), None)
-
-
-class _Gzip:
-    """zlib with the interface of bz2 and lzma."""
-
-    def __init__(self):
-        self._object = zlib.decompressobj(31)
-
-    eof = property(lambda self: self._object.eof)
-    unused_data = property(lambda self: self._object.unused_data)
-    needs_input = property(lambda self: not self._object.unconsumed_tail)
-
-    def decompress(self, data, most):
-        return self._object.decompress(self._object.unconsumed_tail + data, most)
-
-
-def _decompressor(kind):
-    if kind == "gzip":
-        return _Gzip()
-    if kind == "bzip2":
-        return bz2.BZ2Decompressor()
-    return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=limits.MOST_XZ_MEMORY)
+def _unpacked(kind, source):
+    """Yield the unpacked pieces. Raises EOFError if the file ends before its compressed data does."""
+    rest = source()
+    while _kind(rest) == kind:
+        part = _DECOMPRESSORS[kind]()
+        while not part.eof:
+            # zlib hands back what it has not used, the others keep it
+            data = rest or getattr(part, "unconsumed_tail", b"")
+            hungry = not data and getattr(part, "needs_input", True)
+            data = source() if hungry else data
+            piece = part.decompress(data, limits.PIECE)
+            # without input, it may still have output
+            if hungry and not data and not piece and not part.eof:
+                raise EOFError
+            rest = b""
+            yield piece
+        # anything else than another part is left alone, as gzip does
+        rest = part.unused_data.lstrip(b"\0")
+        if len(rest) < _LONGEST:
+            rest = (rest + source()).lstrip(b"\0")
 
 
 class Stream:
-    """The unpacked bytes of a file. source: a function of a number of bytes that returns bytes, at the end none.
+    """The unpacked bytes of a file, which tarfile reads forward only.
 
-    cut: whether the file ends before its compressed data does; it may be set later by the reader of the archive.
+    content: a function of an offset and a number of bytes, as an Entry has it. kind: what the first bytes say, also of
+    formats that are not read; None if unknown. packed: whether it is unpacked here. cut: whether the file ends before
+    its compressed data does; whoever reads the archive sets it too.
     """
 
-    def __init__(self, source, budget, name):
-        self._source, self._budget, self.name = source, budget, name
-        self._rest = b""
-        self._pending = source(_PIECE)
-        self.head = self._pending[:512]
-        self.kind = kind_of(self._pending)
-        self._decompressor = _decompressor(self.kind) if self.kind else None
-        self._done = False
-        self.position = 0
-        self.cut = False
+    def __init__(self, content, archive, budget):
+        self.archive, self.budget = archive, budget
+        self.kind = _kind(content(0, _LONGEST))
+        self.packed, self.cut = self.kind in _DECOMPRESSORS, False
+        self._content, self._taken = content, 0
+        self._pieces = _unpacked(self.kind, self._take) if self.packed else iter(self._take, b"")
+        self._buffer, self._at, self._before = b"", 0, 0
 
-    def read(self, size):
-        """So many bytes, fewer at the end. Raises HostError for damaged data and above a limit."""
-        pieces, missing = [], size
-        while missing:
-            if not self._rest:
-                self._rest = self._next()
-                if not self._rest:
-                    break
-            piece, self._rest = self._rest[:missing], self._rest[missing:]
-            pieces.append(piece)
-            missing -= len(piece)
-        self.position += size - missing
-        return b"".join(pieces)
+    def is_empty(self):
+        """Whether it has not one byte, once that was asked for."""
+        return not (self._before or self._buffer)
 
-    def skip(self, size):
-        """Pass over so many bytes; whether they were there."""
-        while size:
-            got = len(self.read(min(size, _PIECE)))
-            if not got:
-                return False
-            size -= got
-        return True
+    def _take(self):
+        data = self._content(self._taken, limits.PIECE)
+        self._taken += len(data)
+        return data
+
+    def peek(self, size):
+        """The next bytes, which stay. Raises EOFError if there are fewer, HostError for damaged data or at a limit."""
+        while len(self._buffer) - self._at < size:
+            more = self._next()
+            self._before += self._at
+            self._buffer, self._at = self._buffer[self._at :] + more, 0
+        return self._buffer[self._at : self._at + size]
 
     def _next(self):
         try:
-            found = self._unpack() if self.kind else self._plain()
-        except MemoryError as error:
-            raise HostError("%s needs more memory than a capture does" % self.name) from error
-        except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
-            if "memory" in str(error).lower():
-                raise HostError(
-                    "%s needs more than %d MiB of memory to unpack" % (self.name, limits.MOST_XZ_MEMORY >> 20)
-                ) from error
-            raise HostError("%s is damaged (%s): copy it again" % (self.name, str(error)[:100])) from error
-        self._budget.unpack(len(found))
-        return found
+            piece = next(self._pieces, None)
+        except EOFError:
+            self.cut = True
+            raise
+        except (MemoryError, OSError, zlib.error, lzma.LZMAError, ValueError) as error:
+            if isinstance(error, MemoryError) or "memory" in str(error).lower():
+                what = "needs more than %d MiB of memory to unpack" % (limits.MOST_XZ_MEMORY >> 20)
+            else:
+                what = "is damaged (%s): copy it again" % str(error)[:100]
+            raise HostError("%s %s" % (self.archive, what)) from error
+        if piece is None:
+            raise EOFError
+        self.budget.unpack(len(piece))
+        return piece
 
-    def _plain(self):
-        data, self._pending = self._pending, b""
-        return data or self._source(_PIECE)
+    def read(self, size):
+        data = self.peek(size)
+        self._at += size
+        return data
 
-    def _unpack(self):
-        while not self._done:
-            if self._decompressor.eof and not self._another():
-                break
-            if self._decompressor.needs_input and not self._pending:
-                self._pending = self._source(_PIECE)
-            # without input, it may still have output
-            data, self._pending = self._pending, b""
-            found = self._decompressor.decompress(data, _PIECE)
-            if found:
-                return found
-            if not data and not self._decompressor.eof:
-                self._done = self.cut = True
-        return b""
+    def tell(self):
+        return self._before + self._at
 
-    def _another(self):
-        """Begin the next compressed part; False at the end. Anything else after a part is left alone, as gzip does."""
-        rest = self._decompressor.unused_data
-        if len(rest.lstrip(b"\0")) < LONGEST_MAGIC:
-            rest += self._source(_PIECE)
-        if kind_of(rest.lstrip(b"\0")) != self.kind:
-            self._done = True
-            return False
-        self._pending = rest.lstrip(b"\0")
-        self._decompressor = _decompressor(self.kind)
-        return True
+    def seek(self, position):
+        """Pass over bytes. Raises EOFError as peek() does, HostError for a way back."""
+        if position < self.tell():
+            raise HostError("%s is damaged: a header leads backwards" % self.archive)
+        for left in range(position - self.tell(), 0, -limits.PIECE):
+            self.read(min(left, limits.PIECE))

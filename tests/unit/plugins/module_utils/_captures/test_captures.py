@@ -20,7 +20,8 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.facts i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.hardware import driver_of
 
 CPUS = "/sys/devices/system/cpu"
-FLOWS = "/proc/sys/net/core/rps_sock_flow_entries"
+FLOWS, RMEM = "/proc/sys/net/core/rps_sock_flow_entries", "/proc/sys/net/smc/rmem"
+COMPLETE = captures.sysctl(captures.SYSCTLS)
 
 
 @functools.lru_cache(maxsize=None)
@@ -92,11 +93,9 @@ def test_facts_of_a_real_kernel_are_the_same_in_each_form(tmp_path, name):
     wanted = facts(reading.opened(str(root)), "Linux")
     assert wanted["cpus"]["online"]["count"] == (3 if name.startswith("lpar") else 4)
     assert wanted["machine_type"]
-    forms = (captures.plain(entries), captures.dbginfo(entries, values={}), captures.sos(entries))
-    for form in (root, *forms):
-        if form is not root:
-            path.write_bytes(form)
-        assert facts(reading.opened(str(root if form is root else path)), "Linux") == wanted
+    for form in (captures.plain(entries), captures.dbginfo(entries, values={}), captures.sos(entries)):
+        path.write_bytes(form)
+        assert facts(reading.opened(str(path)), "Linux") == wanted
 
 
 def test_a_capture_is_only_read(opened):
@@ -129,30 +128,19 @@ def test_sysctls_of_dbginfo_are_files(opened, user):
 STABLE_SECRET = 'sysctl: reading key "net.ipv6.conf.all.stable_secret"\nCommand "sysctl -a" failed\nrc=1\n'
 
 
-def dbginfo_with(opened, *sysctl_sections):
+def dbginfo_with(opened, *sysctl_sections, after="x\n"):
     commands = [("uname -a", "Linux\n")] + [("sysctl  -a", text) for text in sysctl_sections]
-    return opened(captures.dbginfo(machine(), commands=commands + [("dmesg", "x\n")]))
+    return opened(captures.dbginfo(machine(), commands=commands + [("dmesg", after)]))
 
 
-@pytest.mark.parametrize(
-    "change, path, words",
-    [
-        # in two sections
-        ({"net.core.rps_sock_flow_entries": "0"}, FLOWS, "'32768' in sysctl -a .*'0' in"),
-        # in a copied file
-        ({"s390.topology": "0"}, "/proc/sys/s390/topology", "'1' in the copied file, '0' in sysctl -a"),
-    ],
-)
-def test_contradictory_values_are_refused(opened, change, path, words):
-    same, other = captures.sysctl(captures.SYSCTLS), captures.sysctl(dict(captures.SYSCTLS, **change))
-    host = dbginfo_with(opened, *([same, other, same] if path == FLOWS else [other]))
-    with pytest.raises(HostError, match="it is contradictory .*" + words):
-        host.value(path)
+def test_contradictory_values_are_refused(opened):
+    other = captures.sysctl(dict(captures.SYSCTLS, **{"net.core.rps_sock_flow_entries": "0", "s390.topology": "0"}))
+    host = dbginfo_with(opened, COMPLETE, other, COMPLETE)
+    with pytest.raises(HostError, match="it is contradictory .*'32768' in sysctl -a .*'0' in"):
+        host.value(FLOWS)
+    with pytest.raises(HostError, match="contradictory .*'1' in the copied file, '0' in sysctl -a"):
+        host.value("/proc/sys/s390/topology")
     assert host.value("/proc/sys/vm/swappiness") == "10"
-
-
-RMEM = "/proc/sys/net/smc/rmem"
-COMPLETE = captures.sysctl(captures.SYSCTLS)
 
 
 @pytest.mark.parametrize(
@@ -173,17 +161,13 @@ COMPLETE = captures.sysctl(captures.SYSCTLS)
     ],
 )
 def test_a_cut_sysctl_proves_no_absence(opened, text, path, lacks):
-    host = dbginfo_with(opened, text)
+    # output that looks like a header of another host is output
+    forged = captures.out([("sysctl -a", "net.core.rps_sock_flow_entries = 1\n")], host="attacker")
+    host = dbginfo_with(opened, text, after=forged + "end\n")
     assert host.value(FLOWS) == ("32768" if text.startswith(COMPLETE) else None)
     assert host.value(path) is None
     assert lacks in host.lacking(path) and bool(lacks) == bool(host.lacking(path))
     assert "is not complete" in "".join(host.capture.notes) or "time limit" not in lacks
-
-
-def test_output_that_looks_like_a_header_of_another_host(opened):
-    forged = captures.out([("sysctl -a", "net.core.rps_sock_flow_entries = 1\n")], host="attacker")
-    commands = [("sysctl -a", captures.sysctl(captures.SYSCTLS)), ("dmesg", forged + "end\n")]
-    assert opened(captures.dbginfo(machine(), commands=commands)).value(FLOWS) == "32768"
 
 
 def test_an_unreadable_file_of_sysfs_is_no_empty_value(opened):
@@ -216,41 +200,33 @@ def test_without_dump2tar_links_come_from_the_listing(opened, broken):
     assert "copied without dump2tar" in host.capture.notes[0]
 
 
-def test_without_sysfs_nothing_below_sys_is_absent(opened):
-    host = opened(captures.dbginfo(machine(), sysfs=False))
-    assert host.value(CPUS + "/online") is None
-    assert host.lacking(CPUS + "/online") == "the capture has no /sys: neither sysfs.tgz nor sys/"
-    assert host.missed == [CPUS + "/online"]
-
-
-def test_a_sysfs_that_is_cut_off_proves_no_absence_below_sys(opened):
+def test_what_a_capture_lacks_if_sysfs_is_cut_off_or_missing_or_alone(opened):
     whole = captures.dump2tar(machine())
     host = opened(captures.dbginfo(machine(), sysfs=whole[: len(whole) // 2]))
     assert "sysfs.tgz is cut off" in host.capture.notes[0]
     assert host.lacking("/sys/class/zzz") == "sysfs.tgz is cut off"
     assert host.lacking("/etc/sysctl.d/60.conf") == ""
-
-
-@pytest.mark.parametrize("version,lacks", [("2.28.0", True), ("2.29.0", False), ("9999", True)])
-def test_names_of_100_characters_that_dump2tar_cut(opened, version, lacks):
-    name = "/sys/devices/".ljust(99, "x")
-    host = opened(captures.dbginfo(dict(machine(), **{name: "1\n"}), version=version))
-    assert host.read(name + "y") is None
-    assert bool(host.lacking(name + "y")) == lacks
-    assert host.lacking(name + "yy") == ""
-
-
-def test_sysfs_alone(opened):
+    host = opened(captures.dbginfo(machine(), sysfs=False))
+    assert host.value(CPUS + "/online") is None
+    assert host.lacking(CPUS + "/online") == "the capture has no /sys: neither sysfs.tgz nor sys/"
+    assert host.missed == [CPUS + "/online"]
     host = opened(captures.dump2tar(machine()), "sysfs.tgz")
     assert host.capture.format == "sysfs"
     assert cpu_lists.online(host)[-1] == 205
     assert host.lacking("/proc/cmdline") == "a sysfs.tgz holds /sys only"
 
 
-@pytest.mark.parametrize("version,lacks", [("2.11.0", True), ("2.12.0", False), ("2.35.0", False), ("9999", True)])
-def test_what_dbginfo_copies_depends_on_its_version(opened, version, lacks):
-    host = opened(captures.dbginfo(machine(), version=version))
-    assert bool(host.lacking("/usr/lib/systemd/system/irqbalance.service")) == lacks
+@pytest.mark.parametrize(
+    "version, cuts, has_units",
+    [("2.11.0", 1, 0), ("2.12.0", 1, 1), ("2.28.0", 1, 1), ("2.29.0", 0, 1), ("2.35.0", 0, 1), ("9999", 1, 0)],
+)
+def test_versions_of_dbginfo_copy_more_and_dump2tar_cut_names_of_100_characters(opened, version, cuts, has_units):
+    name = "/sys/devices/".ljust(99, "x")
+    host = opened(captures.dbginfo(dict(machine(), **{name: "1\n"}), version=version))
+    assert host.read(name + "y") is None
+    assert bool(host.lacking(name + "y")) == cuts
+    assert host.lacking(name + "yy") == ""
+    assert bool(host.lacking("/usr/lib/systemd/system/irqbalance.service")) != has_units
 
 
 def test_hard_links_and_masked_units_of_dbginfo(opened):
@@ -276,7 +252,7 @@ def test_an_unpacked_dbginfo(tmp_path):
     top = tmp_path / captures.DBGINFO
     found = {path: entry for path, entry in machine().items() if not path.startswith("/sys/")}
     found["/dbginfo.log"] = "dbginfo.sh: Debug information script version 2.35.0\n"
-    found["/runtime.out"] = captures.out([("sysctl -a", captures.sysctl(captures.SYSCTLS))])
+    found["/runtime.out"] = captures.out([("sysctl -a", COMPLETE)])
     captured.grow(top, found)
     (top / "sysfs.tgz").write_bytes(captures.dump2tar(machine()))
     host = open_capture(str(top))
@@ -284,13 +260,21 @@ def test_an_unpacked_dbginfo(tmp_path):
     assert host.value(FLOWS) == "32768" and driver_of(host, "enc1000") == "qeth"
 
 
-def test_a_sos_report_says_what_it_copies(opened):
-    host = opened(captures.sos(machine()))
+def test_a_sos_report_says_what_it_copies_and_could_read(opened):
+    secret, large = "/proc/sys/net/ipv6/conf/all/stable_secret", "/etc/sysconfig/large"
+    found = dict(machine(), **{secret: "", large: {"link": "../../sos_strings/system/etc.sysconfig.large.tailed"}})
+    found["/sos_commands/kernel/sysctl_-a"] = COMPLETE
+    name = "/sos_commands/networking/namespaces/one/ip_netns_exec_one_sysctl_-a"
+    found[name] = "net.core.rps_sock_flow_entries = 1\n"
+    host = opened(captures.sos(found, modes={secret: 0o200}))
     assert (host.capture[0], *host.capture[2:4]) == ("sos", "prdapp1", "2026-11-20")
     assert host.lacking("/usr/sap/sapservices") == "a sos report does not copy it"
     assert host.lacking("/etc/tuned/active_profile") == "a sos report copies it on Red Hat systems only"
     assert "only flags and statistics" in host.lacking("/sys/class/net/enc1000/queues/rx-0/rps_flow_cnt")
     assert [host.lacking(path) for path in ("/proc/sys/net/smc/rmem", "/sys/class/net/eth9")] == ["", ""]
+    assert host.data(secret) is None and host.lacking(secret)
+    assert host.read(large) is None and "only its end" in host.lacking(large)
+    assert host.value(FLOWS) == "32768"
     # it copies 64 CPUs at most
     found = {path: entry for path, entry in machine().items() if not path.startswith(CPUS + "/cpu9")}
     host = opened(captures.sos(found, top="sosreport-host0-2026-11-20-abcdefg-obfuscated"))
@@ -300,31 +284,16 @@ def test_a_sos_report_says_what_it_copies(opened):
     assert host.lacking(CPUS + "/cpu0/no_such") == ""
 
 
-def test_a_plugin_that_did_not_run_copies_nothing(opened):
+def test_what_the_manifest_of_sos_says_is_believed_if_it_is_one(opened):
     host = opened(captures.sos({"/etc/os-release": "ID=x\n"}, plugins={"kernel": {}, "udev": {"timeout_hit": True}}))
     assert host.lacking("/proc/sys/vm/swappiness") == "the plugin system of sos, which copies it, did not run"
     assert "stopped after their time limit: udev" in host.capture.notes[0]
     assert host.lacking("/proc/cmdline") == "the report has no /proc/cmdline, which every Linux has"
-
-
-def test_what_sos_could_not_read_or_cut_and_sysctls_of_namespaces(opened):
-    secret, large = "/proc/sys/net/ipv6/conf/all/stable_secret", "/etc/sysconfig/large"
-    found = dict(machine(), **{secret: "", large: {"link": "../../sos_strings/system/etc.sysconfig.large.tailed"}})
-    name = "/sos_commands/networking/namespaces/one/ip_netns_exec_one_sysctl_-a"
-    found[name] = "net.core.rps_sock_flow_entries = 1\n"
-    found["/sos_commands/kernel/sysctl_-a"] = captures.sysctl(captures.SYSCTLS)
-    host = opened(captures.sos(found, modes={secret: 0o200}))
-    assert host.data(secret) is None and host.lacking(secret)
-    assert host.read(large) is None and "only its end" in host.lacking(large)
-    assert host.value(FLOWS) == "32768"
-
-
-@pytest.mark.parametrize("manifest", ["", "{", "[" * 100000, "[]", '{"components": 1}'])
-def test_a_manifest_that_is_none_is_not_believed(opened, manifest):
-    found = [("a/version.txt", "sos report: 4.8.1"), ("a/sos_reports/manifest.json", manifest), ("a/proc/cmdline", "x")]
-    host = opened(captures.tar(found, "xz"))
-    assert host.lacking("/proc/sys/vm/swappiness") == ""
-    assert host.value("/proc/cmdline") == "x"
+    for manifest in ("", "{", "[" * 100000, "[]", '{"components": 1}'):
+        found = {"version.txt": "sos report: 4.8.1", "sos_reports/manifest.json": manifest, "proc/cmdline": "x"}
+        host = opened(captures.tar({"a/" + name: text for name, text in found.items()}, "xz"))
+        assert host.lacking("/proc/sys/vm/swappiness") == ""
+        assert host.value("/proc/cmdline") == "x"
 
 
 def texts(**changes):
@@ -334,7 +303,7 @@ def texts(**changes):
     units += "# /etc/systemd/system/irqbalance.service.d/x.conf\n[Service]\n# /etc/shadow\n"
     lscpu = "On-line CPU(s) list:  0-3\nDispatching mode: vertical\n"
     found = {
-        "env.txt": section("Command", "/usr/sbin/sysctl -a", captures.sysctl(captures.SYSCTLS))
+        "env.txt": section("Command", "/usr/sbin/sysctl -a", COMPLETE)
         + section("Configuration File", "/etc/sysctl.conf", "vm.swappiness = 10\n")
         + sap
         + section("Configuration File", "/run/sysctl.d/x.conf - File not found"),
@@ -348,7 +317,7 @@ def texts(**changes):
     return dict(found, **changes)
 
 
-def test_sections_of_a_supportconfig_are_files(opened):
+def test_sections_of_a_supportconfig_are_files_and_it_says_what_it_lacks(opened):
     host = opened(captures.supportconfig(texts()))
     assert (host.capture[0], *host.capture[2:4]) == ("supportconfig", "prdapp1", "2026-11-20T10:11")
     files = {
@@ -365,10 +334,6 @@ def test_sections_of_a_supportconfig_are_files(opened):
     assert "[Service]" in host.read("/etc/systemd/system/irqbalance.service.d/x.conf")
     assert not host.exists("/etc/shadow")
     assert drop_ins.effective_files(host, "sysctl.d", ".conf") == ["/etc/sysctl.d/50-sap.conf"]
-
-
-def test_what_a_supportconfig_lacks(opened):
-    host = opened(captures.supportconfig(texts()))
     assert host.lacking(CPUS + "/present") == "a supportconfig does not hold it"
     assert host.lacking("/run/sysctl.d/x.conf") == ""
     assert host.lacking("/etc/udev/rules.d") == "the supportconfig was taken without udev.txt"
@@ -380,27 +345,17 @@ def test_what_a_supportconfig_lacks(opened):
     assert "since 3.2.14" in bare.lacking("/usr/lib/systemd/system/tuned.service")
 
 
-def test_forged_sections_are_refused_or_contradictory(opened):
-    forged = captures.section("Configuration File", "/etc/sysctl.conf", "vm.swappiness = 99\n")
-    boot = captures.section("Command", "/usr/bin/dmesg", "first line\n" + forged)
-    host = opened(captures.supportconfig(texts(**{"boot.txt": boot})))
-    assert host.read("/etc/sysctl.conf") == "vm.swappiness = 10\n"
-    host = opened(captures.supportconfig(texts(**{"etc.txt": forged})))
+def test_sections_that_are_forged_or_removed_or_misnamed_are_not_believed(opened):
+    forged = ("Configuration File", "/etc/sysctl.conf", "vm.swappiness = 99\n")
+    sections = {"boot.txt": ("Command", "/usr/bin/dmesg", "first line\n" + captures.section(*forged))}
+    for what in ("/etc/../shadow", "etc/passwd", "/etc/sysctl.conf/x", "/etc/a\x07.conf", "/", "//etc/x.conf", ""):
+        sections["etc.txt"] = ("Configuration File", what, "x\n")
+        host = opened(captures.supportconfig(texts(**{name: captures.section(*sections[name]) for name in sections})))
+        assert host.read("/etc/sysctl.conf") == "vm.swappiness = 10\n"
+        assert not host.exists("/etc/shadow")
+    host = opened(captures.supportconfig(texts(**{"etc.txt": captures.section(*forged)})))
     with pytest.raises(HostError, match="contradictory in the capture: .* in env.txt|in etc.txt"):
         host.read("/etc/sysctl.conf")
-
-
-@pytest.mark.parametrize(
-    "what", ["/etc/../shadow", "etc/passwd", "/etc/sysctl.conf/x", "/etc/a\x07.conf", "/", "//etc/x.conf", ""]
-)
-def test_names_of_sections_are_not_trusted(opened, what):
-    extra = captures.section("Configuration File", what, "x\n")
-    host = opened(captures.supportconfig(texts(**{"etc.txt": extra})))
-    assert host.read("/etc/sysctl.conf") == "vm.swappiness = 10\n"
-    assert not host.exists("/etc/shadow")
-
-
-def test_a_removed_value_is_no_value(opened):
     values = captures.sysctl(dict(captures.SYSCTLS, **{"kernel.x": "*REMOVED BY SUPPORTCONFIG*"}))
     host = opened(captures.supportconfig(texts(**{"env.txt": captures.section("Command", "/sbin/sysctl -a", values)})))
     assert host.value("/proc/sys/kernel/x") is None
@@ -408,9 +363,9 @@ def test_a_removed_value_is_no_value(opened):
     assert host.capture.notes[1] == "supportconfig removed values from env.txt"
 
 
-def test_a_plain_tree_lacks_what_was_not_copied(tmp_path):
+def test_a_plain_tree_lacks_what_was_not_copied(tmp_path, opened):
     tree = {CPUS + "/online": "0-3\n", "/proc/cpuinfo": "x\n", "/proc/modules": "", "/sys/class/net/lo/mtu": "1\n"}
-    host = planted(tmp_path, tree)
+    host = planted(tmp_path / "tree", tree)
     assert host.capture.format == "tree"
     assert host.lacking("/etc/sysctl.d") == "the tree has no /etc/sysctl.d: it was not copied"
     assert host.lacking("/proc/cmdline") == "the tree has no /proc/cmdline, which every Linux has: it was not copied"
@@ -418,10 +373,8 @@ def test_a_plain_tree_lacks_what_was_not_copied(tmp_path):
     assert host.lacking("/sys/class/net/eth0") == ""
     # an empty file is empty
     assert host.read("/proc/modules") == "" and host.missed == []
-
-
-def test_a_tree_that_tar_packed_without_a_copy(opened):
-    found = {name.lstrip("/"): "" for name in ("/proc/cmdline", "/proc/cpuinfo", "/proc/modules")}
+    # but not if tar packed the files of the kernel, without a copy
+    found = dict.fromkeys(("proc/cmdline", "proc/cpuinfo", "proc/modules"), "")
     found[CPUS[1:] + "/online"] = b"0-3\n" + b"\0" * 4092
     host = opened(captures.tar(found))
     assert cpu_lists.online(host) == [0, 1, 2, 3]
@@ -429,21 +382,24 @@ def test_a_tree_that_tar_packed_without_a_copy(opened):
     assert "copy them with cp first" in host.lacking("/proc/cmdline")
 
 
-def test_links_never_leave_the_folder(tmp_path):
+@pytest.mark.parametrize("packed", [False, True])
+def test_links_lead_to_nothing_outside(tmp_path, opened, packed):
     (tmp_path / "secret").write_text("outside\n", encoding="ascii")
     links = {
         "/proc/a": str(tmp_path / "secret"),
-        "/proc/b": "../../../../../../../../etc/passwd",
+        "/proc/b": "../" * 30 + "etc/passwd",
         "/proc/c": "c",
         "/proc/outside": str(tmp_path),
         "/sys/class/net/lo": "../../devices/lo",
     }
-    tree = {path: {"link": target} for path, target in links.items()}
-    host = planted(tmp_path / "root", dict(tree, **{"/sys/devices/lo/mtu": "1\n"}))
+    found = dict({path: {"link": target} for path, target in links.items()}, **{"/sys/devices/lo/mtu": "1\n"})
+    found["/etc/hostname"] = "inside\n"
+    host = opened(captures.plain(found)) if packed else planted(tmp_path / "root", found)
     assert [host.read("/proc/" + name) for name in ("a", "b", "c", "outside/secret")] == [None] * 4
     assert host.listdir("/proc/outside") == []
     assert host.lacking("/proc/c") == "its links lead in a circle"
     assert host.value("/sys/class/net/lo/mtu") == "1"
+    assert host.read("/proc/../../../etc/hostname") == "inside\n"
     with pytest.raises(HostError, match="is a link now"):
         host.data("/proc/a", follow=False)
 
