@@ -131,6 +131,7 @@ def shown() -> Display:
 @pytest.fixture
 def callback(monkeypatch: pytest.MonkeyPatch, shown: Display) -> Make:
     monkeypatch.setattr(tunings.CallbackModule, "_owner", None)
+    monkeypatch.setattr(tunings, "atexit", SimpleNamespace(register=lambda *_given: None))
 
     displays = iter([shown])
 
