@@ -449,6 +449,7 @@ class CallbackModule(CallbackBase):
             path = self._write(document)
             if self._format == "table":
                 self._print_table(f"TUNINGS ({one.kind}, unfinished)", document, path)
+        self._forget()
 
     @honest
     def v2_playbook_on_stats(self, stats: Any) -> None:

@@ -84,14 +84,14 @@ def write(document: Document, one: Slice) -> Union:
     as :func:`files.write`."""
     about: RunFields = {**document["run"], "controller": platform.node(), "name": _name(one.folder)}
     place = (one.path.parent, one.name)
-    write_formats({"json": to_json.lines}, ({**document, "run": about},), place, ["json"], check=False)
-    return unite(one.folder, document["run"]["kind"], one.path.name)
+    written = write_formats({"json": to_json.lines}, ({**document, "run": about},), place, ["json"], check=False)
+    return unite(one.folder, document["run"]["kind"], (one.path.name, written.digests["json"]))
 
 
-def unite(folder: Path, kind: str, own: str = "", check: bool = False) -> Union:
+def unite(folder: Path, kind: str, own: tuple[str, str] | None = None, check: bool = False) -> Union:
     """Write the files of the run from its slices. ValueError if there is none. With ``check`` nothing is written.
 
-    ``own``: the slice whose process does so. A person needs no lock where the file system has none.
+    ``own``: file and digest of the slice whose process does so. A person needs no lock where the file system has none.
     """
     if not (folder / FOLDER).is_dir():
         raise ValueError(f"{folder} has no slices; the name of a run that has some belongs there")
@@ -109,7 +109,7 @@ def _name(folder: Path) -> str:
     return folder.name.removeprefix(PREFIX)
 
 
-def _uses(path: Path, parts: Sequence[Part], own: str) -> list[SliceUse]:
+def _uses(path: Path, parts: Sequence[Part], own: tuple[str, str] | None) -> list[SliceUse]:
     """The slices with what the last union at this path knows of them: each process unites its own slice when it writes
     it, so whatever else is new came from somewhere else, unless a person brings slices together."""
     known, late = {}, bool(own)
@@ -118,8 +118,9 @@ def _uses(path: Path, parts: Sequence[Part], own: str) -> list[SliceUse]:
         check_shape(last["slices"], list[SliceUse])
         known = {(use["file"], use["sha256"]): use["late"] for use in last["slices"]}
         late |= bool(last["run"]["ended"])
-    uses = [use for _document, use in parts]
-    return [{**use, "late": use["file"] != own and known.get((use["file"], use["sha256"]), late)} for use in uses]
+    if own:
+        known[own] = False
+    return [{**use, "late": known.get((use["file"], use["sha256"]), late)} for _document, use in parts]
 
 
 def called(use: SliceUse) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import json
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -130,6 +131,7 @@ def shown() -> Display:
 @pytest.fixture
 def callback(monkeypatch: pytest.MonkeyPatch, shown: Display) -> Make:
     monkeypatch.setattr(tunings.CallbackModule, "_owner", None)
+    monkeypatch.setattr(tunings, "atexit", SimpleNamespace(register=lambda *_given: None))
 
     displays = iter([shown])
 
@@ -772,3 +774,18 @@ def test_any_error_of_the_callback_is_a_sentence_and_an_exit_code(
         one.v2_runner_on_ok(outcome("app1", call(RECORD)))
         one.v2_playbook_on_stats(Stats())
     assert ended.value.code == 2 and any("RecursionError: maximum recursion depth" in said for said in shown.errors)
+
+
+def test_an_interrupted_run_shows_once_what_has_arrived(evidence: Make, tmp_path: Path, shown: Display) -> None:
+    one = evidence("site", ["app1", "app2"])
+    one.v2_runner_on_ok(outcome("app1", call(RECORD)))
+    one.v2_playbook_on_play_start(Play(["app1"], ident="2", zpower_evidence="verify", zpower_results=str(tmp_path)))
+    one._interrupted(os.getpid() + 1)  # in a worker
+    assert shown.lines == []
+    for _kind in ("site", "verify"):  # each has told atexit of it
+        one._interrupted(os.getpid())
+    assert [line for line in shown.lines if line.startswith("TUNINGS")] == [
+        "TUNINGS (site, unfinished)",
+        "TUNINGS (verify, unfinished)",
+    ]
+    assert outcomes(document(tmp_path, "site")) == {"app1": ("ok", ""), "app2": ("not_reached", "")}

@@ -172,7 +172,7 @@ def test_a_foreign_file_is_left_out_and_told(tmp_path: Path, monkeypatch: pytest
     assert said in sentence and sentence in made["problems"] and made["result"] == "unfinished"
 
 
-def test_each_slice_is_named_and_one_that_came_late_is_told(tmp_path: Path) -> None:
+def test_each_slice_is_named_and_one_that_came_late_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours, other, forged = (slices.new_slice(tmp_path, "verify", "7", "2026-11-20T10:00:00Z") for _number in range(3))
     slices.write(part({"app1": "compliant"}), ours)
     slices.write(part({"app2": "compliant"}), other)
@@ -193,6 +193,18 @@ def test_each_slice_is_named_and_one_that_came_late_is_told(tmp_path: Path) -> N
         assert [use["file"] for use in made["slices"] if use["late"]] == [forged.path.name]
     page = (ours.folder / "verify.html").read_text("utf-8")
     assert platform.node() in page and "late" in page
+    # or swaps one before its own process unites it
+    unite = slices.unite
+    changed = other.path.with_name("changed")
+
+    def swapping(*given: Any) -> slices.Union:
+        changed.write_text(other.path.read_text("utf-8").replace("rx-0", "rx-2"), "utf-8")
+        changed.replace(other.path)
+        return unite(*given)
+
+    monkeypatch.setattr(slices, "unite", swapping)
+    assert any(other.name in doubt for doubt in slices.write(part({"app2": "drifted"}), other).late)
+    monkeypatch.undo()
     # or changes that of somebody else
     ours.path.write_text(ours.path.read_text("utf-8").replace("rx-0", "rx-1"), "utf-8")
     assert any(ours.name in doubt for doubt in slices.unite(ours.folder, "verify").late)
