@@ -11,7 +11,7 @@ short_description: Compare the phases of a change and write the report
 version_added: 0.1.0
 description:
   - Reads all records of a change from the results folder, compares the phase C(before) with the phase C(after), and
-    writes the report as JSON, HTML, Markdown, JUnit XML, CSV and OpenMetrics text beside the records.
+    writes the report as JSON, HTML, Markdown and CSV beside the records.
   - If the change is an experiment, the report compares each level with the baseline and names the winner.
   - The same records give the same report, byte by byte. A second run changes nothing.
   - The report names each record that cannot be read, and each expected host without a measurement, with the reason.
@@ -33,21 +33,13 @@ options:
       - The files to write, each as C(report.<format>).
       - V(json) is the canonical form and holds everything. V(html) is one file without script that loads nothing.
         V(md) is for a ticket.
-      - V(xml) is JUnit. Its first test suite has the pooled rows, and only the row that decides can fail or be skipped.
-        C(REGRESSED) is a failure. C(INCONCLUSIVE), C(NOT COMPARABLE) and C(NO DATA) are skipped with their reason.
-        C(IMPROVED) and C(UNCHANGED) pass, and so does a level of an experiment that is worse, because it was tried and
-        not kept. The rows of single hosts and the single comparisons, one test suite per workload, pass and carry
-        their verdict as text. Hosts without a measurement are skipped test cases.
       - V(csv) has one row per run with the columns change, host, peer, workload, phase, round, run,
         warmup, ok, started, metric, value, unit, error. A text that a spreadsheet would read as a formula
         gets a leading apostrophe.
-      - V(om) is OpenMetrics text with one sample per figure and comparison, for the textfile collector of a
-        monitoring system. C(zpower_pooled_info) says what was pooled, C(zpower_comparison_info) what was
-        compared. Unknown figures have no sample.
     type: list
     elements: str
-    choices: [json, html, md, xml, csv, om]
-    default: [json, html, md, xml, csv, om]
+    choices: [json, html, md, csv]
+    default: [json, html, md, csv]
   fail_on:
     description:
       - When the verdict makes the task fail. All files are written first.

@@ -4,20 +4,33 @@
 
 A row that is not as requested is a failure. What could not be checked is an error: a value that could not be read or
 set, a host that was lost, a run without an end. Rows that are only observed, waived, not applicable, not supported or
-unknown are skipped.
+unknown are skipped. There are no times: a test case took none.
 """
 
-from collections.abc import Iterator
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from .._pages import junit
-from .._pages.junit import Case
 from .._pages.text import one_line
 from . import waiving
 from .document import failing
 from .shapes import Document, Host
 from .table import row_notes, word
 
+COUNTED = (("tests", "testcase"), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
 SKIPPED = ("observed", "waived", "not_applicable", "unsupported", "unknown")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A test case of a group. ``outcome``: failure, error or skipped with its type and message; empty if it passed."""
+
+    group: object
+    name: object
+    outcome: str = ""
+    message: object = ""
+    type: str = ""
+    text: str = ""
 
 
 def lines(document: Document) -> Iterator[str]:
@@ -26,7 +39,7 @@ def lines(document: Document) -> Iterator[str]:
     bad = failing(run["kind"], run["check"])
     suites = [*((host["host"], _of_host(host, bad)) for host in document["hosts"]), ("run", _of_run(document))]
     stamp = one_line(run["begun"])
-    yield from junit.document(f"{run['kind']} {run['begun']}", suites, timestamp=stamp.removesuffix("Z"))
+    yield from _xml(f"{run['kind']} {run['begun']}", suites, timestamp=stamp.removesuffix("Z"))
 
 
 def _of_host(host: Host, bad: tuple[str, ...]) -> Iterator[Case]:
@@ -57,3 +70,37 @@ def _of_run(document: Document) -> Iterator[Case]:
     yield from (Case("run", sentence, "failure", sentence, "problem") for sentence in document["problems"])
     said = filter(None, map(waiving.sentence, document["waivers"]))
     yield from (Case("run", sentence, text=one_line(sentence)) for sentence in said)
+
+
+def _xml(name: str, suites: Iterable[tuple[object, Iterable[Case]]], **attributes: str) -> Iterator[str]:
+    """The declaration, then one suite per piece; the attributes are those of every suite."""
+    elements = [_suite(title, cases, attributes) for title, cases in suites]
+    counts = {key: str(sum(int(suite.get(key, "0")) for suite in elements)) for key, _tag in COUNTED}
+    head = ET.tostring(ET.Element("testsuites", {"name": one_line(name), **counts}), encoding="unicode")
+    yield f'<?xml version="1.0" encoding="UTF-8"?>\n{head.removesuffix(" />")}>\n'
+    for suite in elements:
+        ET.indent(suite, " ", 1)
+        yield f" {ET.tostring(suite, encoding='unicode')}\n"
+    yield "</testsuites>\n"
+
+
+def _suite(title: object, cases: Iterable[Case], attributes: dict[str, str]) -> ET.Element:
+    suite = ET.Element("testsuite", {"name": one_line(title), **attributes})
+    names: set[str] = set()
+    for case in cases:
+        # unique, because some readers keep only one case of each name
+        name, number = one_line(case.name), 1
+        while name in names:
+            number += 1
+            name = f"{one_line(case.name)} ({number})"
+        names.add(name)
+        element = ET.SubElement(suite, "testcase", classname=one_line(case.group), name=name)
+        if case.outcome:
+            more = {"type": case.type} if case.type else {}
+            element = ET.SubElement(element, case.outcome, {**more, "message": one_line(case.message)})
+        elif case.text:
+            element = ET.SubElement(element, "system-out")
+        element.text = case.text or None
+    tags = [part.tag for part in suite.iter()]
+    suite.attrib.update({key: str(tags.count(tag)) for key, tag in COUNTED})
+    return suite

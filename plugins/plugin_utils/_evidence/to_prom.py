@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from .._pages.openmetrics import family, joined, seconds
+from .._pages.text import one_line
 from .._records.reading import VERDICTS
+from .._records.round import microseconds
 from .document import RESULTS, failing
 from .shapes import OUTCOMES, Document
 
@@ -23,7 +24,7 @@ def lines(document: Document) -> Iterator[str]:
     about: dict[str, object] = {**kind, "collection": run["collection"], "ansible_core": run["ansible_core"]}
     about |= {"inventory": run["inventory"], "limit": run["limit"]}
     yield _gauge("zpower_run", "The run of which these figures are.", [(about, 1)])
-    begun, ended = ([(kind, seconds(stamp))] for stamp in (run["begun"], run["ended"]))
+    begun, ended = ([(kind, _seconds(stamp))] for stamp in (run["begun"], run["ended"]))
     yield _gauge("zpower_run_begun_timestamp_seconds", "When the run began.", begun)
     yield _gauge("zpower_run_ended_timestamp_seconds", "When the run ended; absent until then.", ended)
     results = [({**kind, "result": name}, int(name == document["result"])) for name in RESULTS]
@@ -55,8 +56,25 @@ def _tunings(document: Document, bad: tuple[str, ...]) -> list[tuple[dict[str, A
     return [({"kind": document["run"]["kind"], "tuning": name}, counts[name]) for name in sorted(names)]
 
 
-def _gauge(name: str, words: str, samples: Iterable[tuple[Mapping[str, object], object]]) -> str:
-    unique: dict[str, object] = {}
+def _gauge(name: str, words: str, samples: Iterable[tuple[Mapping[str, object], float | None]]) -> str:
+    """The lines of one family of metrics; an unknown figure has no sample."""
+    unique: dict[str, float] = {}
     for labels, value in samples:
-        unique.setdefault(joined(labels), value)
-    return family(name, "gauge", words, unique.items())
+        if value is not None:
+            unique.setdefault(_joined(labels), value)
+    lines = [f"{name}{{{labels}}} {value!r}\n" for labels, value in unique.items()]
+    return "".join([f"# TYPE {name} gauge\n", f"# HELP {name} {words}\n", *lines]) if lines else ""
+
+
+def _joined(labels: Mapping[str, object]) -> str:
+    """Labels as text, escaped; those without a value are left out."""
+    known = {name: one_line(value) for name, value in labels.items() if value is not None}
+    return ",".join(
+        '{}="{}"'.format(name, text.replace("\\", "\\\\").replace('"', '\\"')) for name, text in known.items()
+    )
+
+
+def _seconds(stamp: object) -> float | None:
+    """UTC as evidence writes it, in seconds since 1970; None for anything else."""
+    moment = microseconds(stamp)
+    return None if moment is None else moment / 1e6

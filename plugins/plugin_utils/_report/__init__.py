@@ -8,13 +8,11 @@ that needs them.
 
 from .._pages import to_json
 from .._pages.writing import Formats
-from . import to_csv, to_html, to_junit, to_markdown, to_openmetrics
+from . import to_csv, to_html, to_markdown
 
 RENDERERS: Formats = {
     "json": to_json.lines,
     "html": to_html.lines,
     "md": to_markdown.lines,
-    "xml": to_junit.lines,
     "csv": to_csv.lines,
-    "om": to_openmetrics.lines,
 }

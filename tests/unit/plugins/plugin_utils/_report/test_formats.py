@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""JSON, CSV, JUnit XML and Markdown of the report."""
+"""JSON, CSV and Markdown of the report."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ import io
 import json
 import math
 import re
-import xml.etree.ElementTree as ET
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import cells, markdown
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.text import VERDICT_STYLES, verdict_word
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS, to_csv, to_junit
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS, to_csv
 from rendering import render
-from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
+from report_samples import HOSTILE_INVISIBLE, NAMES, fleet, sample
 
 WARNED = "IMPROVED, WITH WARNINGS"
 
@@ -54,7 +52,7 @@ def test_a_change_without_any_record_has_a_report(form: str) -> None:
     report.update(verdict="NO DATA", period={"first": None, "last": None}, counts=dict.fromkeys(report["counts"], 0))
     text = render(report, form)
     assert text
-    if form in ("html", "md", "xml"):
+    if form in ("html", "md"):
         assert "NO DATA" in text
 
 
@@ -108,63 +106,6 @@ class TestCsv:
 
     def test_no_runs_leave_the_header(self) -> None:
         assert render(fleet(1), "csv") == ",".join(to_csv.HEADER) + "\n"
-
-
-class TestJunit:
-    @pytest.mark.parametrize("name", NAMES)
-    def test_a_case_a_row_and_the_counts_add_up(self, name: str) -> None:
-        report = sample(name)
-        root = ET.fromstring(render(report, "xml"))
-        missing = report["not_measured"]
-        suites = [s.get("name") for s in root]
-        assert suites[0] == to_junit.POOLED
-        assert set(suites[1:]) == {c["workload"] for c in report["comparisons"]} | (
-            {"not measured"} if missing else set()
-        )
-        assert len(root[0]) == len(report["pooled"])
-        assert int(root.get("tests", "")) == len(report["pooled"]) + len(report["comparisons"]) + len(missing)
-        for element in (root, *root):
-            for attribute, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
-                assert int(element.get(attribute, "")) == len(list(element.iter(tag)))
-
-    @pytest.mark.parametrize("verdict", VERDICT_STYLES)
-    def test_only_the_row_that_decides_fails_or_is_skipped(self, verdict: str) -> None:
-        report = sample("mixed")
-        report["not_measured"] = []
-        assert len({row["verdict"] for row in report["pooled"][1:]}) == 4
-        report["pooled"][0].update(verdict=verdict, reason="that is why.")
-        report["pooled"][1]["verdict"] = report["comparisons"][0]["verdict"] = "REGRESSED"
-        root = ET.fromstring(render(report, "xml"))
-        failures, skipped = list(root.iter("failure")), list(root.iter("skipped"))
-        assert [f.get("message") for f in failures] == ["REGRESSED: that is why."] * (verdict == "REGRESSED")
-        undecided = verdict in ("INCONCLUSIVE", "NOT COMPARABLE", "NO DATA")
-        assert [s.get("message") for s in skipped] == [f"{verdict}: that is why."] * undecided
-        assert next(root.iter("testcase")).get("name") == "The workload of 5 hosts"
-
-    def test_single_comparisons_hosts_and_levels_carry_their_word(self) -> None:
-        report = sample("regressed")
-        root = ET.fromstring(render(report, "xml"))
-        told = [case.findtext("system-out", "").partition(":")[0] for case in root.iter("testcase")][1:]
-        rows = [*report["pooled"][1:], *(item for item in report["comparisons"] if not item["control"])]
-        for word in ("REGRESSED", WARNED):
-            assert told.count(word) == sum(verdict_word(row) == word for row in rows) == 2
-        # a level of an experiment that is worse fails no pipeline
-        report = sample("experiment")
-        assert (report["verdict"], report["counts"]["REGRESSED"]) == ("IMPROVED", 2)
-        root = ET.fromstring(render(report, "xml"))
-        assert not list(root.iter("failure")) and not list(root.iter("skipped"))
-        told = [case.findtext("system-out", "") for case in root[0] if case.get("name", "").startswith("all: ")]
-        assert [words.partition(":")[0] for words in told] == ["REGRESSED"] * 3
-
-    def test_names_are_told_apart_and_survive(self) -> None:
-        report = sample("improved")
-        report["comparisons"] += [report["comparisons"][0]] * 2
-        for suite in ET.fromstring(render(report, "xml")):
-            names = [case.get("name") for case in suite]
-            assert len(set(names)) == len(names)
-        root = ET.fromstring(render(sample("hostile"), "xml"))
-        texts = " ".join(case.get("name", "") for case in root.iter("testcase"))
-        assert all(text in texts for text in (*HOSTILE, HOSTILE_INVISIBLE[1]))
 
 
 class TestMarkdown:

@@ -112,14 +112,3 @@ def test_the_word_of_a_report_has_the_warnings_of_the_row_that_decides() -> None
     report["pooled"][0]["warnings"] = True
     assert text.verdict_word(report) == "IMPROVED, WITH WARNINGS"
     assert render(report, "md").startswith("# \u25b2 IMPROVED, WITH WARNINGS")
-
-
-def test_the_metrics_have_the_pooled_rows() -> None:
-    report = sample("improved")
-    lines = render(report, "om").splitlines()
-    change = f'change="{report["change"]}"'
-    assert f'zpower_pooled_info{{{change},scope="site",verdict="IMPROVED",warnings="no",unit="rounds"}} 1' in lines
-    ratio = next(row["ratio"] for row in report["pooled"] if row["host"] == "app2")
-    assert f'zpower_pooled_ratio{{{change},scope="host",host="app2"}} {ratio!r}' in lines
-    assert sum(line.startswith("zpower_pooled_ratio_low{") for line in lines) == 3
-    assert 'contrast="every-4",scope="site"' in render(sample("experiment"), "om")
