@@ -79,7 +79,7 @@ def test_the_rows_are_tuning_records(tmp_path: Path, wanted: int | None) -> None
     schema = json.loads((CHECKOUT / "docs" / "schemas" / "tunings-1.schema.json").read_text(encoding="utf-8"))
     row = Draft202012Validator({"$ref": "#/$defs/tuning", "$defs": schema["$defs"]})
     captured.grow(tmp_path, synthetic.large_lpar(1))
-    records = checks.records(ReadingHost(str(tmp_path)), "Linux", wanted, "localhost")
+    records = checks.records(ReadingHost(str(tmp_path)), "Linux", wanted, ["localhost"])
     assert [record["subject"] for record in records] == ["SMT", "capacity", "HiperSockets"]
     for record in records:
         row.validate(record)
