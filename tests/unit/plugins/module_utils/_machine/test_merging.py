@@ -34,7 +34,7 @@ INCLUDES = st.lists(st.sampled_from(["base", "more", "-missing", "-base"]), min_
 # {profile: (includes, {unit: (flag, options)})}
 PROFILES = st.fixed_dictionaries({name: st.tuples(INCLUDES, UNITS) for name in ("site", "base", "more")})
 LINE = st.builds(str.format, st.sampled_from(["{} = {}", "-{}={}", "{}=0x{} # why"]), NAMES, st.sampled_from("12"))
-LINES = st.lists(LINE, min_size=1, max_size=2)
+LINES = st.lists(LINE, min_size=2, max_size=3)
 # {file: its lines}
 TREES = st.fixed_dictionaries({}, optional=dict.fromkeys([*PATHS, "/etc/sysctl.conf"], LINES))
 

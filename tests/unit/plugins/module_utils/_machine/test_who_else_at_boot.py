@@ -248,9 +248,9 @@ def of_sysctl_conf(host, **more):
     """(the record, its one conflict) after a run."""
     set_smc(host)
     record = only(set_smc(host, check=True))
-    found = [one for one in record["conflicts"] if one["file"] != "/etc/tuned/site/tuned.conf"]
-    assert len(found) == 1 and found[0]["value"] == "64"
-    return record, found[0]
+    (found,) = record["conflicts"]
+    assert found["value"] == "64"
+    return record, found
 
 
 def test_without_systemd_procps_reads_it_last(smc):
@@ -287,26 +287,4 @@ def test_a_link_in_sysctl_d_decides_by_its_name(smc, path, wins, systemd):
     link(smc, path, os.path.relpath("/etc/sysctl.conf", os.path.dirname(path)))
     record, found = of_sysctl_conf(smc)
     assert (found["what"], found["file"], found["wins"]) == ("sysctl.d", path, wins)
-    assert record["verdict"] == ("drifted" if wins == "yes" else "compliant")
-
-
-@pytest.mark.parametrize(
-    "text, main, enabled, wins",
-    [
-        ("[sysctl]\nvm.swappiness=10", "", True, "yes"),
-        ("[main]\ninclude=base", "", True, "yes"),
-        ("[net_tuning]\ntype=sysctl\nvm.swappiness=10", "", True, "yes"),
-        ("[main]\nsummary=none", "", True, "no"),
-        ("[sysctl]\nvm.swappiness=10", "reapply_sysctl = 0", True, "no"),
-        ("[sysctl]\nvm.swappiness=10", "", False, "no"),
-    ],
-)
-def test_tuned_reads_it_after_its_own_sysctls(smc, text, main, enabled, wins):
-    smc.fill("/usr/lib/systemd/systemd", "")
-    profile(smc, text, enabled)
-    smc.fill("/usr/lib/tuned/base/tuned.conf", "[sysctl]\nvm.swappiness=10")
-    smc.fill("/etc/tuned/tuned-main.conf", main)
-    record, found = of_sysctl_conf(smc)
-    assert found["file"] == "/etc/sysctl.conf" and found["wins"] == wins
-    assert found["what"] == ("sysctl.conf (tuned)" if wins == "yes" else "sysctl.conf")
     assert record["verdict"] == ("drifted" if wins == "yes" else "compliant")
