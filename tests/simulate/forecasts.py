@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the number of rounds that a calibration or a report names is enough."""
+"""What calibrations, reports and trends say of numbers of rounds, of orders, and of one change among many."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.wording import more_rounds, verdict_on
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.calibration import UNSURE
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import TrendStep, trend
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks, planning
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.verdict import INCONCLUSIVE
 from guards import sinus
@@ -80,6 +83,28 @@ def continued(kind: str, first: int, change: float, number: int) -> Seen | None:
     return ["decided"] * decided, first + more
 
 
+@many
+def in_turn(number: int) -> Seen:
+    """Rounds in turn, with a recorded seed that draws another order."""
+    host = Host("app1", [*looks.PHASES] * 6, [0.0] * 12)
+    host.seed = f"in turn {number}"
+    return ["believed"] * bool(host.line(12).alternates), 6
+
+
+@many
+def fifth(number: int) -> Seen:
+    """A trend of 12 changes of 8 rounds, of which only the fifth is 10 % better."""
+    rng = generator(f"fifth {number}")
+    steps = []
+    for place in range(1, 13):
+        order = looks.order(f"fifth {number} {place}", 8)
+        worth = math.log(1.1) if place == 5 else 0.0
+        host = Host("app1", order, changed(order, per_round(0.03)(rng, 1, 16)[0].tolist(), worth))
+        report = compare_change(Loaded(f"c{place}", host.records(16)))
+        steps.append(TrendStep(f"c{place}", "", report["comparisons"]))
+    return ["named"] * ("c5 " in trend("t", steps)["headline"]), 8
+
+
 def goals(ask: Ask) -> Iterator[Goal]:
     """What is said of numbers of rounds."""
     told = [ask(calibrated, kind, experiments=250) for kind in KINDS]
@@ -87,3 +112,11 @@ def goals(ask: Ask) -> Iterator[Goal]:
     for what, change, least in (("nothing changed", 0.0, 50), ("+5.3 %, a limit of 5 %", math.log(1.053), 20)):
         cells = [ask(continued, kind, first, change, experiments=250) for kind in list(KINDS)[:4] for first in (6, 16)]
         yield Goal(f"{what}, as many more rounds as the report says: decided", least, True, ("decided",), cells)
+    yield Goal(
+        "rounds in turn, another order than the seed draws: believed",
+        0,
+        False,
+        ("believed",),
+        [ask(in_turn, experiments=300)],
+    )
+    yield Goal("12 changes, only the fifth +10 %: it is named", 90, True, ("named",), [ask(fifth, experiments=150)])
