@@ -207,7 +207,7 @@ def _row(
         "workloads": len(comparisons) if alone else len({item.entry["workload"] for item in comparisons}),
         "unit": found.unit,
         "rounds": found.rounds,
-        **figures(verdict.word, effect),
+        **figures(verdict, effect),
         "material_pct": short(100.0 * material),
         "verdict": verdict.word,
         "reason": f"{verdict.reason}.",
