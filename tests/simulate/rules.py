@@ -407,18 +407,6 @@ def drawn(count: int, number: int) -> Seen:
     return ["blocks"] * weak, rounds
 
 
-@many
-def declared(change: float, number: int) -> Seen:
-    """One comparison at a limit of 1 % that declared 64 rounds, with 5 % noise."""
-    seed = f"declared {number}"
-    most = looks.DECLARED.rounds
-    order = looks.order(seed, most)
-    (values,) = per_round(0.05)(generator(seed), 1, 2 * most).tolist()
-    host = Host("app1", order, changed(order, values, change))
-    word, used = until_decided(lambda rounds: pooled.of_host(host.line(2 * rounds), 0.01).word, most)
-    return [word], used
-
-
 def of_orders(ask: Ask) -> Iterator[Goal]:
     """Random orders, and one further look."""
     yield Goal(
@@ -428,8 +416,6 @@ def of_orders(ask: Ask) -> Iterator[Goal]:
         ("blocks",),
         [ask(drawn, 100, experiments=300)],
     )
-    same = [ask(declared, 0.0, experiments=2000)]
-    yield Goal("64 rounds that were declared, limit of 1 %: wrong", 4.5, False, CHANGES, same)
 
 
 # -- all rules together
