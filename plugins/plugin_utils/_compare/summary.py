@@ -12,7 +12,7 @@ from . import side_effects, tails
 from .flags import OTHER_WORK
 from .pair import Comparison
 from .shapes import Part, Row
-from .wording import GROUPS, gain
+from .wording import GROUPS, SEVERAL, gain
 
 MOST = 3
 """More names than this make a headline unreadable."""
@@ -75,6 +75,7 @@ def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measure
     others += [f"{item['name']} differs: {gain(item['ratio'])} than the others" for item in first["deviations"][:MOST]]
     if len(first["deviations"]) > MOST:
         others.append(f"{len(first['deviations']) - MOST} more differ")
+    others += [SEVERAL.rstrip(".") for flag in first["flags"] if flag == SEVERAL]
     turned = sum(counts[word] for word in (NOT_COMPARABLE, NO_DATA))
     if turned:
         others.append(f"{turned} of {sum(counts.values())} comparisons have no usable data")

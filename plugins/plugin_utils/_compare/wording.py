@@ -16,6 +16,7 @@ from .shapes import FiguresWithLevel
 
 GROUPS = "the hosts are two groups: "
 """Begin of the guard on a site of which some hosts got better and others worse."""
+SEVERAL = "the hosts form more than one group: look at the row of each host."
 
 
 def verdict_on(found: Pooled, material: float, step: float = 0.0) -> Verdict:
