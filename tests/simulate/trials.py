@@ -166,7 +166,7 @@ def end_of(boot_id: str) -> End:
 def until_decided(judge: Callable[[int], str], most: int = MOST) -> tuple[str, int]:
     """Judge at each look until there is a verdict or the budget is spent: the verdict, and the rounds per state."""
     word, used = INCONCLUSIVE, most
-    for look in (*looks.LOOKS, looks.DECLARED):
+    for look in looks.LOOKS:
         if look.rounds <= most and word == INCONCLUSIVE:
             word, used = judge(look.rounds), look.rounds
     return word, used

@@ -5,7 +5,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .._experiment import outcomes
 from .._records.grouping import by_key
@@ -117,7 +117,7 @@ def compare_change(
             missing,
         ),
         "counts": count(comparisons),
-        "hosts": {"measured": len(_measured(comparisons)), "not_measured": len(missing)},
+        "hosts": {"measured": len(_measured(comparisons, "host")), "not_measured": len(missing)},
         "period": _period(rounds),
         "tools": sorted({f"{item.workload.tool} {item.workload.version or ''}".strip() for item in rounds}),
         "protocol": {
@@ -269,14 +269,14 @@ def _count_rounds(comparisons: Sequence[Comparison], rows: Sequence[Row]) -> Non
             item.entry["rounds_needed"] = row["rounds"] + row["more_rounds"]
 
 
-def _measured(comparisons: Sequence[Comparison]) -> set[str]:
-    """Hosts at either end of a comparison that has runs of both states."""
-    usable = [item for item in comparisons if not item.entry["control"] and item.entry["verdict"] != "NO DATA"]
-    return {name for item in usable for name in (item.entry["host"], item.entry["peer"])} - {LOCAL_PEER}
+def _measured(comparisons: Sequence[Comparison], *ends: Literal["host", "peer"]) -> set[str]:
+    """Hosts at these ends of a comparison that has runs of both states."""
+    usable = [item for item in comparisons if not item.entry["control"] and item.entry["verdict"] != NO_DATA]
+    return {item.entry[end] for item in usable for end in ends} - {LOCAL_PEER}
 
 
 def _not_measured(comparisons: Sequence[Comparison], expected: Expected) -> list[dict[str, str]]:
-    measured = _measured(comparisons)
+    measured = _measured(comparisons, "host", "peer")
     failed = {item.entry["host"]: item.entry["reason"] for item in comparisons if not item.entry["control"]}
     hosts = {*expected.hosts, *expected.reasons, *failed} - measured
     return [

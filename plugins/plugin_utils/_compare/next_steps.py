@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._experiment.outcomes import first_rows
-from .._statistics.looks import DECLARED, LOOKS
+from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
 from .comparability import NEVER_DECLARED
 from .pair import Comparison
@@ -147,15 +147,10 @@ def _more_rounds(facts: ChangeFacts, first: Row | None) -> list[str]:
     more = first["more_rounds"]
     noise = "" if first["cause"] == "rounds" else "Measure again at a quieter time, or with this noise "
     total = first["rounds"] + more
-    if total > DECLARED.rounds:
-        most = f"no verdict is likely within {DECLARED.rounds} rounds"
+    if total > LOOKS[-1].rounds:
+        most = f"no verdict is likely within {LOOKS[-1].rounds} rounds"
         return [f"Measure again at a quieter time: with this noise, {most}."]
-    with_looks = facts.measured and _words(facts.repeat)[-1:] == [f"{COLLECTION}.before_after"]
-    if with_looks and total > LOOKS[-1].rounds:
-        again = _measure_again(facts, f"-e measure_max_rounds={DECLARED.rounds}")
-        text = f"{noise}measure again with up to {DECLARED.rounds} rounds, declared before the first one{again}."
-        return [text[0].upper() + text[1:]]
-    if with_looks:
+    if facts.measured and _words(facts.repeat)[-1:] == [f"{COLLECTION}.before_after"]:
         again = f"`{_plain(facts.repeat)} -e zpower_change={facts.change} -e before_after_continue=true"
         again = f": {again} -e measure_max_rounds={total}`"
     else:

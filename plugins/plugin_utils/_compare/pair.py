@@ -105,7 +105,7 @@ def compare_pair(
         "unit": workload.metric_unit,
         "before": sides["before"],
         "after": sides["after"],
-        **figures(verdict.word, effect),
+        **figures(verdict, effect),
         "p": None if effect is None else short(mann_whitney(*pooled.sides(line))[1]),
         "material_pct": short(100.0 * material),
         "verdict": verdict.word,
@@ -190,10 +190,7 @@ def _side(rounds: Sequence[Round]) -> State:
 
 def step_of(useful: States) -> float:
     """One step of the figures relative to the smaller median of the two states; infinity: all are equal."""
-    states = [[value for item in rounds for value in item.good] for rounds in useful.values()]
-    step = resolution([value for values in states for value in values])
-    smallest = min((median(values) for values in states if values), default=1.0)
-    return step / smallest if smallest else math.inf
+    return resolution([[value for item in rounds for value in item.good] for rounds in useful.values()])
 
 
 def _detectable(effect: Effect | None) -> float | None:

@@ -32,7 +32,7 @@ from . import pooled, side_effects, tails
 from .pair import Comparison, order_flags
 from .pooled import Line, Pooled
 from .shapes import Part, Row
-from .wording import GROUPS, figures, gain, more_rounds, on_control, some, verdict_on
+from .wording import GROUPS, SEVERAL, figures, gain, more_rounds, on_control, some, verdict_on
 
 TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
 FEWEST_TO_NAME = 3
@@ -76,9 +76,11 @@ def rows(contrast: str, comparisons: Sequence[Comparison], absent: int = 0, cont
     """
     ours = [item for item in comparisons if item.entry["contrast"] == contrast]
     hosts = _hosts(ours)
-    of_hosts = [_host_row(contrast, host, absent if len(hosts) == 1 else 0, contrasts) for host in hosts]
-    if len(hosts) < 2:
-        return of_hosts
+    if len(hosts) == 1:
+        return [_host_row(contrast, hosts[0], contrasts, absent=absent, alone=True)]
+    if not hosts:
+        return []
+    of_hosts = [_host_row(contrast, host, contrasts) for host in hosts]
     ratios = {str(row["host"]): row["ratio"] for row in of_hosts if row["ratio"] is not None}
     by_word = {word: [str(row["host"]) for row in of_hosts if row["verdict"] == word] for word in (IMPROVED, REGRESSED)}
     if min(map(len, by_word.values())) > max(MOST_NAMED * len(hosts), FEWEST_TO_NAME - 1):
@@ -125,11 +127,13 @@ def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
     return found
 
 
-def _host_row(contrast: str, host: Host, absent: int, contrasts: int) -> Row:
+def _host_row(contrast: str, host: Host, contrasts: int, *, absent: int = 0, alone: bool = False) -> Row:
+    """``alone``: it decides, so that a gain that does not last counts; of many hosts, one fades by chance."""
     found = pooled.of_host(host.line, host.material, contrasts, host.step)
     decided = _unless_lost(verdict_on(found, host.material, host.step), [host], absent)
     decided, stalls, seen = side_effects.with_stalls(decided, [host.line], contrasts, _declared([host]))
-    stalls += side_effects.fading(decided.word, [host.line], contrasts)
+    if alone:
+        stalls += side_effects.fading(decided.word, [host.line], contrasts)
     verdict = _turned_away([host]) or on_control(host.control) or decided
     named = [_named("workload", item) for item in _workloads([host])]
     return _row(contrast, [host], [host], found, verdict, contrasts, guards=stalls, flags=seen, named=named)
@@ -161,7 +165,7 @@ def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int,
     if found.effect is not None:
         apart = _different_hosts(able, found.effect.ratio)
         if len(apart) > MOST_NAMED * len(able):
-            last.append("the hosts form more than one group: look at the row of each host.")
+            last.append(SEVERAL)
         else:
             named += [_named("host", item) for item in apart]
         named += [_named("workload", item) for item in _workloads(able)]
@@ -207,7 +211,7 @@ def _row(
         "workloads": len(comparisons) if alone else len({item.entry["workload"] for item in comparisons}),
         "unit": found.unit,
         "rounds": found.rounds,
-        **figures(verdict.word, effect),
+        **figures(verdict, effect),
         "material_pct": short(100.0 * material),
         "verdict": verdict.word,
         "reason": f"{verdict.reason}.",

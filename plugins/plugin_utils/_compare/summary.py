@@ -12,7 +12,7 @@ from . import side_effects, tails
 from .flags import OTHER_WORK
 from .pair import Comparison
 from .shapes import Part, Row
-from .wording import GROUPS, gain
+from .wording import GROUPS, SEVERAL, gain
 
 MOST = 3
 """More names than this make a headline unreadable."""
@@ -75,6 +75,7 @@ def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measure
     others += [f"{item['name']} differs: {gain(item['ratio'])} than the others" for item in first["deviations"][:MOST]]
     if len(first["deviations"]) > MOST:
         others.append(f"{len(first['deviations']) - MOST} more differ")
+    others += [SEVERAL.rstrip(".") for flag in first["flags"] if flag == SEVERAL]
     turned = sum(counts[word] for word in (NOT_COMPARABLE, NO_DATA))
     if turned:
         others.append(f"{turned} of {sum(counts.values())} comparisons have no usable data")
@@ -130,7 +131,7 @@ def method(limits: Limits) -> list[str]:
         "Six or more hosts with their own orders are judged by their estimates (t for 6 to 9, signed ranks for more),"
         " fewer by their rounds. A state that was reached by a restart counts its restarts.",
         "If nothing changed, at most 3 of 100 measurements of up to 16 rounds per state say improved or regressed, and"
-        " about 4 of 100 of up to 64. Both need an interval that"
+        " about 3.5 of 100 of up to 32. Both need an interval that"
         f" excludes 0 and an estimate beyond the material limit ({limits.material_pct:g} %) and one step of the"
         " figures; unchanged needs the whole interval, widened by one step, within that limit.",
         f"A result is inconclusive with fewer than {LOOKS[0].rounds} rounds per state, if the 99 % interval of the"

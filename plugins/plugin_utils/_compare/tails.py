@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, takewhile
 from statistics import fmean
 
-from ...module_utils._measure.net.histogram import WIDTH, bins
+from ...module_utils._measure.net import histogram
 from .._records.round import Round
 from .._statistics import gates
 from .._statistics.gates import Tail
@@ -51,6 +51,8 @@ Counts = dict[int, int]
 """Round trips by bin, in the order of the bins."""
 Told = Mapping[tuple[str, str], Mapping[Slot, Counts]]
 """The round trips of each peer and workload, by state and round."""
+
+bins: Callable[[list[str]], Counts] = histogram.bins
 
 
 def of_host(line: Line, usable: Sequence[Comparison]) -> dict[str, Tail]:
@@ -109,7 +111,7 @@ def _percentile(counts: Counts, share: float) -> float | None:
     wanted = share * upto[-1]
     place = bisect_left(upto, wanted)
     above = (upto[place] - wanted) / counts[numbers[place]]
-    return float(WIDTH ** (numbers[place] + 1.0 - above))
+    return float(histogram.WIDTH ** (numbers[place] + 1.0 - above))
 
 
 def _over(line: Line, told: Told) -> dict[str, Tail]:
@@ -122,7 +124,7 @@ def _over(line: Line, told: Told) -> dict[str, Tail]:
                 before.update(counts)
         usual = _percentile(dict(sorted(before.items())), SLOWEST)
         if usual is not None:
-            limit = math.log(OVER_TIMES * usual, WIDTH)
+            limit = math.log(OVER_TIMES * usual, histogram.WIDTH)
             for slot, counts in series.items():
                 places = takewhile(limit.__le__, reversed(counts))
                 over.setdefault(slot, []).append((sum(counts[place] for place in places), sum(counts.values())))

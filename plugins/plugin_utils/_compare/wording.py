@@ -16,6 +16,7 @@ from .shapes import FiguresWithLevel
 
 GROUPS = "the hosts are two groups: "
 """Begin of the guard on a site of which some hosts got better and others worse."""
+SEVERAL = "the hosts form more than one group: look at the row of each host."
 
 
 def verdict_on(found: Pooled, material: float, step: float = 0.0) -> Verdict:
@@ -38,7 +39,7 @@ def _on_effect(decided: str, effect: Effect, material: float, step: float) -> Ve
     if decided == INCONCLUSIVE and coarse(step, material) and word(effect, material) != word(effect, material, step):
         # The step is inferred: 100 s and 200 s may be real values, and a band of 100 % proves nothing either way.
         what = f"one step of these figures is {100.0 * step:.3g} %" if step < math.inf else "all figures are equal"
-        return Verdict(INCONCLUSIVE, f"{change(effect)}, but {what}: too coarse to decide", "coarse")
+        return Verdict(INCONCLUSIVE, f"{gain(effect.ratio)} as they are, but {what}: too coarse to decide", "coarse")
     if decided in (IMPROVED, REGRESSED):
         nearest = effect.low if decided == IMPROVED else effect.high
         size = f"beyond {limit}" if beyond(nearest, material) else "size uncertain"
@@ -57,11 +58,11 @@ def deciding(word: str, effect: Effect) -> tuple[float, float, float]:
     return effect.low, effect.high, effect.confidence
 
 
-def figures(word: str, effect: Effect | None) -> FiguresWithLevel:
-    """Ratio, interval and level of an effect, as the report has them."""
-    if effect is None:
-        return {"ratio": None, "low": None, "high": None, "confidence_pct": None}
-    low, high, level = deciding(word, effect)
+def figures(verdict: Verdict, effect: Effect | None) -> FiguresWithLevel:
+    """Ratio, interval and level of an effect, as the report has them; steps that are too coarse tell no interval."""
+    if effect is None or verdict.cause == "coarse":
+        return {"ratio": short(effect.ratio) if effect else None, "low": None, "high": None, "confidence_pct": None}
+    low, high, level = deciding(verdict.word, effect)
     ratio, confidence = short(effect.ratio), short(100.0 * level)
     return {"ratio": ratio, "low": closed_end(low), "high": closed_end(high), "confidence_pct": confidence}
 

@@ -55,12 +55,9 @@ def check_added(done: int, wanted: int, declared: int) -> None:
 
 def check_most(variable: str, most: int, rounds: int) -> None:
     """ValueError if the rounds at most, after the first look at ``rounds``, end between two looks."""
-    last, declared = looks.LOOKS[-1].rounds, looks.DECLARED.rounds
-    if most not in (rounds, declared) and most > last:
-        raise ValueError(
-            f"{variable} is {most}: the looks at a verdict end at {last}, or at {declared} if that is declared before "
-            "the first round"
-        )
+    last = looks.LOOKS[-1].rounds
+    if most != rounds and most > last:
+        raise ValueError(f"{variable} is {most}: the looks at a verdict end at {last}")
 
 
 def steps(design: str, seed: str, most: int, done: int, last: int) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from statistics import NormalDist, fmean, median, variance
 from typing import NamedTuple
 
-from .looks import AFTER, DECLARED, LOOKS, look_at, order
+from .looks import AFTER, LOOKS, look_at, order
 from .ranks import two_clusters
 from .series import effect, levelled, sides, word
 from .verdict import INCONCLUSIVE
@@ -23,9 +23,9 @@ FEWEST_ROUNDS = 8
 
 FEWEST_BOOTS = 3
 POWER = 0.8
-MOST_ROUNDS = DECLARED.rounds
+MOST_ROUNDS = LOOKS[-1].rounds
 """No look has more."""
-COUNTS = (*range(LOOKS[0].rounds, LOOKS[-1].rounds + 1), MOST_ROUNDS)
+COUNTS = range(LOOKS[0].rounds, MOST_ROUNDS + 1)
 FEWEST_RUNS = 5
 MOST_RUNS = 45
 MEDIAN_OF_5 = 1.44

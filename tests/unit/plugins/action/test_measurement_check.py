@@ -71,7 +71,7 @@ def of_program(**more: Any) -> dict[str, Any]:
         (of_program(environment={"A B": "secret"}), 'measure_commands: command x: environment has "A B"; a name has'),
         ({**of_program(), "command_peer": "app1"}, "measure_command_peer is app1; it takes the inventory name"),
         ({"max_rounds": 5}, "measure_max_rounds is 5, less than measure_rounds, which is 6"),
-        ({"max_rounds": 40}, "measure_max_rounds is 40: the looks at a verdict end at 32, or at 64 if"),
+        ({"max_rounds": 40}, "measure_max_rounds is 40: the looks at a verdict end at 32$"),
         ({"tags": ("rps", "smc_r")}, "--tags rps,smc_r would leave the measurement out"),
     ],
 )

@@ -8,6 +8,7 @@ import itertools
 import json
 import math
 import random
+import statistics
 from dataclasses import replace
 
 import pytest
@@ -141,10 +142,10 @@ def test_the_rounds_to_decide_are_those_of_the_plan_and_of_each_levels_share_of_
     assert 6 + more_rounds(noisy, verdict.cause, 0.05) == one > 8
     assert 6 + more_rounds(noisy, verdict.cause, 0.05, 5) == of_five > one
     same, verdict = judged(1.01, 0.93, 1.12)
-    assert 6 + more_rounds(same._replace(spread=0.06), verdict.cause, 0.05, 5) == 64
+    assert 6 + more_rounds(same._replace(spread=0.06), verdict.cause, 0.05, 5) == 33
     # no look has as many, whatever is planned
     assert planning.rounds_for_unchanged(0.08, 0.05) is None
-    assert 6 + more_rounds(same._replace(spread=0.08), verdict.cause, 0.05) > 64
+    assert 6 + more_rounds(same._replace(spread=0.08), verdict.cause, 0.05) == 33
     # 30 levels: 2/C(16,8) is .00016, and .004/30 is less
     assert [look.rounds for look in (next_look(6), next_look(6, 5), next_look(6, 30))] == [8, 8, 10]
 
@@ -238,7 +239,8 @@ def test_tied_values_still_give_a_verdict_and_one_value_everywhere_proves_nothin
     rounded = spoil(records_of(), figures(lambda figure: float(round(figure))))
     assert main(report_of(rounded))["verdict"] == "IMPROVED"
     found = main(report_of(spoil(records_of(SAME), constant(50.0))))
-    assert (found["verdict"], found["ratio"], found["low"], found["high"], found["p"]) == ("INCONCLUSIVE", 1, 1, 1, 1)
+    figures_of = tuple(found[name] for name in ("verdict", "ratio", "low", "high", "p"))
+    assert figures_of == ("INCONCLUSIVE", 1, None, None, 1)
 
 
 def test_one_step_of_the_clock_is_no_finding():
@@ -246,7 +248,7 @@ def test_one_step_of_the_clock_is_no_finding():
     records = spoil(records_of(), constant(60.0), "before")
     found = main(report_of(spoil(records, constant(50.0), "after")))
     assert (found["ratio"], found["verdict"], found["material_pct"]) == (pytest.approx(1.2), "INCONCLUSIVE", 5.0)
-    assert "one step of these figures is 20 %: too coarse to decide" in found["reason"]
+    assert "20.0 % better as they are, but one step of these figures is 20 %: too coarse" in found["reason"]
     assert verdict_word([60.0] * 6, [50.0] * 6) == "IMPROVED"
     assert main(report_of(spoil(records, constant(59.0), "after")))["verdict"] == "UNCHANGED"
     # 100 and 200 of anything are multiples of 100: that is not a clock with steps of 100, and twice is not the same
@@ -287,13 +289,16 @@ def test_the_ends_are_as_far_out_as_a_step_of_the_clock(step, effect, word, reas
         ([70.0] * 10, math.inf),
         ([70.0] * 9, 0.0),
         ([76.4, 77.0] * 10, 0.6),
-        ([51.234, 50.001, 50.002] * 10, 0.001),
-        ([51.23456, 50.0] * 10, 0.0),
+        # too fine to be told from the rounding of printed figures
+        ([51.234, 50.001, 50.002] * 10, 0.0),
+        ([51.23456, 50.0] * 10, 1.23456),
         ([70.0, 80.0] * 4, 0.0),
     ],
 )
-def test_resolution(values, step):
-    assert resolution(values) == pytest.approx(step)
+def test_resolution_is_the_same_in_every_unit(values, step):
+    part = step / statistics.median(values)
+    for turn in (lambda value: value, lambda value: round(value / 1e6, 12), lambda value: round(1e6 / value, 3)):
+        assert resolution([[turn(value) for value in values]]) == pytest.approx(part, rel=0.15)
 
 
 @pytest.mark.parametrize(
@@ -364,7 +369,7 @@ def test_hosts_whose_records_are_lost_are_named_and_leave_nothing_to_conclude():
         {"host": "app3", "reason": "unreachable"},
         {"host": "app4", "reason": "There is no record of this host."},
     ]
-    assert report["hosts"] == {"measured": 2, "not_measured": 2} and "2 hosts not measured" in report["headline"]
+    assert report["hosts"] == {"measured": 1, "not_measured": 2} and "2 hosts not measured" in report["headline"]
     assert (report["verdict"], report["pooled"][0]["cause"]) == ("INCONCLUSIVE", "lost")
     assert "2 of 3 hosts have no usable measurement" in report["pooled"][0]["reason"]
     assert report["headline"].startswith("Undecided: too many hosts or comparisons have no result; ")

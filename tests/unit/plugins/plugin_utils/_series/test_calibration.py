@@ -277,7 +277,7 @@ class TestForecast:
     def test_noise_that_no_rounds_help_against_and_too_few_rounds_for_any_verdict(self) -> None:
         found = forecast(made(60.0), ["app1"], 6, 5.0)
         assert "% takes" not in found[0]
-        assert "not even 64 rounds say so (UNCHANGED)" in found[-1]
+        assert "not even 32 rounds say so (UNCHANGED)" in found[-1]
         assert forecast(made(), ["app1"], 5, 5.0)[0].startswith("5 rounds per state cannot show any change")
 
     def test_a_host_that_was_not_calibrated(self) -> None:
