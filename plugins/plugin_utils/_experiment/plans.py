@@ -32,20 +32,15 @@ Step = tuple[str, int]
 """(phase, round) of the records of a step."""
 
 
-class Begun(TypedDict):
-    """What every session has, also one of an earlier version that was killed."""
+class Session(TypedDict):
+    """One run of the playbook, see docs/schemas/experiment-1.schema.json. Earlier versions lack what may be None."""
 
     started: str
     hosts: list[str]
-
-
-class Session(Begun, total=False):
-    """One a run of the playbook that had something to measure; docs/schemas/experiment-1.schema.json explains it."""
-
     ended: str | None
-    failures: dict[str, str]
+    failures: dict[str, str] | None
     kept: str | None
-    set_aside: int
+    set_aside: int | None
 
 
 class Document(TypedDict):
