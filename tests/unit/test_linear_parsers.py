@@ -58,27 +58,18 @@ def of_file(read, path, folder):
     return parse
 
 
-PARSERS = {name: (parse, corpus) for name, (parse, corpus, _allowed) in targets.OF_TEXT.items()}
-PARSERS.update(
-    (name, (lambda text, parse=parse: parse(text.encode("utf-8", "surrogateescape")), corpus))
-    for name, (parse, corpus, _allowed) in targets.OF_BYTES.items()
-)
-
-
-@pytest.fixture(params=[*PARSERS, *targets.OF_FILES])
+@pytest.fixture(params=[*targets.OF_TEXT, *targets.OF_BYTES, *targets.OF_FILES])
 def parser(request, tmp_path):
     """(a parser of text, texts for it); what it refuses is no matter here."""
-    if request.param in PARSERS:
-        parse, corpus = PARSERS[request.param]
-    else:
-        read, corpus, path = targets.OF_FILES[request.param]
-        parse = of_file(read, path, tmp_path)
+    parse, corpus, more = {**targets.OF_TEXT, **targets.OF_BYTES, **targets.OF_FILES}[request.param]
+    if request.param in targets.OF_FILES:
+        parse = of_file(parse, more, tmp_path)
     refusals = (*targets.OWN, ValueError, OSError, EOFError, ArithmeticError, targets.CpuFileError)
 
     def parsed(text):
         drop_ins.numbered.cache_clear()
         with contextlib.suppress(*refusals):
-            parse(text)
+            parse(text.encode("utf-8", "surrogateescape") if request.param in targets.OF_BYTES else text)
 
     return parsed, [data.decode("utf-8", "surrogateescape") for data in corpus]
 
@@ -95,10 +86,8 @@ def work(parse, text):
 
     before = sys.gettrace()
     sys.settrace(trace)
-    try:
-        parse(text)
-    finally:
-        sys.settrace(before)
+    parse(text)
+    sys.settrace(before)
     return count
 
 
@@ -119,9 +108,7 @@ def test_a_long_text_of_any_kind_is_parsed(parser):
 
 
 def blocks(text, folder):
-    path = "/etc/sysctl.d/x.conf"
-    of_file(lambda _host: (), path, folder)(text)
-    return drop_ins.DropIn(Host(str(folder)), path, "").blocks()
+    return of_file(lambda host: drop_ins.DropIn(host, "/etc/x", "").blocks(), "/etc/x", folder)(text)
 
 
 def boot_scripts(text, folder):

@@ -31,10 +31,8 @@ _PAYLOAD = "ansible_zpower.sap_tuning."
 
 
 def make_below(directory, prefix):
-    """A new folder: a LentFolder if directory is another user's, else a TemporaryFolder.
-
-    Programs that get its path run with its identity; None is that of this process. Errors are OSError and HostError.
-    """
+    """A TemporaryFolder, or a LentFolder if directory is another user's: programs that get its path run with its
+    identity. Errors are OSError and HostError."""
     owner = identities.way(os.path.join(directory, prefix)).owner
     return TemporaryFolder(directory, prefix) if owner is None else LentFolder(owner, directory, prefix)
 

@@ -168,8 +168,12 @@ def _matching(file, lines, pattern):
 
 
 def conflict(what, setting, wins, **more):
-    """One entry of the tuning record's conflicts; more: effect, what it does if it does not simply set the knob."""
-    return dict(what=what, file=setting.file, line=setting.line, value=setting.value, wins=wins, **more)
+    """One entry of the tuning record's conflicts; more: effect, what it does if it does not simply set the knob.
+
+    A comment behind the value is not shown: it may hold anything, and the kernel ignores it.
+    """
+    value = setting.value and re.split(r"(?<!\s)\s+[#;]", setting.value)[0]
+    return dict(what=what, file=setting.file, line=setting.line, value=value, wins=wins, **more)
 
 
 # A knob that exists once per system. sysctl: its dotted name or None. path: its file in /proc/sys or /sys, or None.

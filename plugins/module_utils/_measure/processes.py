@@ -129,30 +129,20 @@ def is_same(pid, began, root="/"):
     return now == began
 
 
-def has_port(leader, port):
-    """Whether all sockets that listen at a port of TCP are of the session of this process.
+def has_port(pid, port):
+    """Whether all sockets that listen at a port of TCP are of the user of a process; True on AIX, which does not tell.
 
-    Source: /proc/net/tcp (state 0A: LISTEN), /proc/PID/stat (session) and /proc/PID/fd. True where they do not tell: on
-    AIX, and of a program whose files this user may not see.
+    Source: /proc/net/tcp, state 0A (LISTEN) and uid. With SMC the kernel listens in the place of the process, as its
+    user, and no file of the process is the socket.
     """
-    listening = set()
+    rows = []
     for path in ("/proc/net/tcp", "/proc/net/tcp6"):
         with contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as stream:
-            rows = [line.split() for line in stream]
-            listening.update(row[9] for row in rows if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port)
-    if not listening:
-        return not os.path.exists("/proc/net/tcp")
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if os.getsid(int(pid)) != leader:
-                continue
-            for name in os.listdir("/proc/%s/fd" % pid):
-                listening.discard(os.readlink("/proc/%s/fd/%s" % (pid, name))[len("socket:[") : -1])
-        except PermissionError:
-            return True
-        except OSError:
-            continue  # it has ended, or has closed the file
-    return not listening
+            rows += [line.split() for line in stream]
+    users = {int(row[7]) for row in rows if row[3] == "0A" and int(row[1].rpartition(":")[2], 16) == port}
+    with contextlib.suppress(OSError):
+        return not rows or users == {os.stat("/proc/%d" % pid).st_uid}
+    return False  # it has ended
 
 
 def wait_gone(pid, began, seconds):

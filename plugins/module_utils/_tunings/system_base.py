@@ -12,7 +12,7 @@ from .._host.drop_ins import DropIn, temporaries
 from ._about import SOURCES
 from ._system import KernelTuning
 from ._system_base.requests import REQUESTS
-from ._system_base.shared_memory import FSTAB, POINT, in_gib
+from ._system_base.shared_memory import FSTAB, POINT, in_gib, size_option
 from ._system_base.topics import HEADER, SYSCTL, DevShm, HugePages, Sysctls
 from ._system_base.values import SUBJECTS, release
 
@@ -161,7 +161,7 @@ class SystemBase(KernelTuning):
 
     def value(self, knob, text):
         if knob is not None and knob.item == POINT:
-            return text if knob.place == STORED else text + "k"
+            return size_option(text) if knob.place == STORED else text + "k"
         return super().value(knob, text).strip('"')
 
     def show(self, knob, text):

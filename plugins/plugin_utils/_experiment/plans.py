@@ -13,11 +13,12 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from .._records.checks import MOST_ROUNDS, check_slug
 from .._records.grouping import by_key
 from .._records.round import Round
+from .._records.shapes import check_shape
 from .._statistics import looks
 from .factors import Factor, Level
 
@@ -29,6 +30,32 @@ DEFINITION = ("factors", "baseline", "seed")
 Plan = Mapping[str, Any]
 Step = tuple[str, int]
 """(phase, round) of the records of a step."""
+
+
+class Session(TypedDict):
+    """One run of the playbook, see docs/schemas/experiment-1.schema.json. Earlier versions lack what may be None."""
+
+    started: str
+    hosts: list[str]
+    ended: str | None
+    failures: dict[str, str] | None
+    kept: str | None
+    set_aside: int | None
+
+
+class Document(TypedDict):
+    """The file, as filled() gives it; what follows from its factors is compared with them."""
+
+    change: str
+    factors: list[Factor]
+    baseline: str
+    rounds: int
+    max_rounds: int
+    max_minutes: float
+    stopped: int | None
+    continued: list[int]
+    order: list[list[str]]
+    sessions: list[Session]
 
 
 class Budget(NamedTuple):
@@ -243,20 +270,18 @@ def validate(given: object, change: str) -> str | None:
             return f"it is no plan of an experiment; this version reads {SCHEMA}"
         if given["change"] != change:
             return f"it belongs to the change {given['change']}"
+        whole = filled(given)
+        check_shape(whole, Document)
         for factor in given["factors"]:
             check_slug("factor", factor["name"])
             for level in factor["levels"]:
                 check_slug("level", level["name"])
-        whole = filled(given)
         budget = Budget(whole["rounds"], whole["max_rounds"], whole["max_minutes"])
         again = plan(change, given["factors"], budget, given["seed"], given["baseline"])
         ends = [*whole["continued"], *([] if whole["stopped"] is None else [whole["stopped"]])]
         sound = all(1 <= end <= budget.max_rounds for end in ends) and _balanced(again, given["order"])
         if not sound or given["cells"] != again["cells"]:
             return "its cells, their order or its end do not follow from its factors"
-        for session in given["sessions"]:
-            if not all(isinstance(host, str) for host in session["hosts"]) or not isinstance(session["started"], str):
-                return "a session of it has no hosts or no start"
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         return f"it is no sound plan of an experiment ({error!r})"
     return None

@@ -81,6 +81,13 @@ def mount_point(line):
     return os.path.normpath("/" + words[0].lstrip("/")) if words else None
 
 
+def size_option(line):
+    """The option size of a line of fstab for people: its other options may hold secrets."""
+    options = fields(line or "")[3:4]
+    sizes = [option for option in (options[0].split(",") if options else []) if option.startswith("size=")]
+    return sizes[-1] if sizes else "no size"
+
+
 def in_gib(size):
     """A number of KiB, or its text, for people."""
     return "%.1f GiB" % (int(size) / 1048576.0)
@@ -139,9 +146,7 @@ class SharedMemory:
 
     def stored(self, line):
         """The KiB that a line of fstab gives; half of the memory without a line or without a size."""
-        options = fields(line or "")[3:4]
-        sizes = [option for option in (options[0].split(",") if options else []) if option.startswith("size=")]
-        found = self.parse(sizes[-1][len("size=") :]) if sizes else None
+        found = self.parse(size_option(line).partition("=")[2])
         return self.memory // 2 if found is None else found
 
     def of_tool(self, tool, setting, stored):

@@ -267,32 +267,25 @@ def test_no_server_takes_a_port_while_another_one_chooses(monkeypatch, tool):
 
 @contextlib.contextmanager
 def stranger(act):
-    """Another user of this host, who does act() and then waits."""
+    """Another user of this host, who does act(), keeps what it returns, and waits."""
     ready, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             Identity.of_name("nobody").take()
-            kept = act()
+            _kept = act()
             os.write(write_end, b"x")
             time.sleep(600)
-            del kept
         finally:
             os._exit(1)
     os.close(write_end)
     try:
-        assert os.read(ready, 1) == b"x"
-        yield
+        with os.fdopen(ready, "rb") as stream:
+            assert stream.read(1) == b"x"
+            yield
     finally:
-        os.close(ready)
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-
-
-def locked(path, flags):
-    descriptor = os.open(path, flags, 0o666)
-    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    return descriptor
 
 
 @needs_root
@@ -302,17 +295,23 @@ def test_nobody_else_makes_a_server_wait(reachable, monkeypatch, named):
     os.chmod(str(reachable), 0o1777)
     monkeypatch.setattr(tempfile, "tempdir", str(reachable))
     monkeypatch.setattr(agent, "TURN_TIMEOUT", 3600)
-    path = str(reachable / ("zpower-measure-%d.lock" % os.geteuid())) if named else str(reachable)
-    with stranger(lambda: locked(path, os.O_RDWR | os.O_CREAT if named else os.O_RDONLY)), server() as session:
+    name = "zpower-measure-%d.lock" % os.geteuid()
+
+    def lock():
+        where = (str(reachable / name), os.O_RDWR | os.O_CREAT) if named else (str(reachable), os.O_RDONLY)
+        descriptor = os.open(*where)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return descriptor
+
+    with stranger(lock), server() as session:
         assert alive(session)
-    assert os.listdir(str(reachable)) == (["zpower-measure-%d.lock" % os.geteuid()] if named else [])
+    assert os.listdir(str(reachable)) == [name] * named
 
 
 @needs_root
 def test_a_stranger_at_the_port_is_not_taken_for_the_program(tmp_path):
     program = script(tmp_path / "niping", "echo the port is taken; sleep 1\n")
-    with contextlib.ExitStack() as stack:
-        guardian = stack.enter_context(contextlib.closing(releasing.Guardian()))
+    with contextlib.closing(releasing.Guardian()) as guardian, contextlib.ExitStack() as stack:
 
         def argv_of(_address, port):
             # the port was free a moment ago

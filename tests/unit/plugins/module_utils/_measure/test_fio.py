@@ -206,15 +206,6 @@ def test_a_failure_of_the_real_fio_is_its_sentence_and_leaves_nothing(tmp_path, 
 
 @pytest.mark.gate
 @needs_fio
-def test_without_room_nothing_is_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(fio, "free_bytes", lambda directory: 2 * fio.MIB - 1)
-    record = measured(tmp_path)[0]
-    assert all(error.startswith("not begun: 1 MiB of files in ") for error in errors(record))
-    assert os.listdir(str(tmp_path)) == [] and all(run["metrics"] == {} for run in record["runs"])
-
-
-@pytest.mark.gate
-@needs_fio
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_ended_while_fio_works_its_files_go(tmp_path, number):
     pid = os.fork()

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What SAP asks of the system: observed, set, left to other tools, kept over a boot, and taken back."""
 
+import json
+
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
@@ -347,6 +349,17 @@ def test_only_the_line_of_fstab_changes_and_comes_back(host, before, after):
     assert host.bytes_of("/etc/fstab").decode("latin-1") == before
 
 
+def test_of_other_peoples_lines_only_the_value_is_shown(host):
+    host.fill("/etc/fstab", "tmpfs /dev/shm tmpfs size=8G,password=geheim 0 0 # geheim")
+    host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,size=8388608k,password=geheim 0 0")
+    host.fill("/etc/sysctl.d/zz.conf", "vm.max_map_count = 65530 # geheim")
+    told = [run(host, check=True, state="present"), run(host, state="present"), run(host, state="restored")]
+    assert "geheim" not in json.dumps(told) and "password=geheim" in host.read("/etc/fstab")
+    found = by_subject(told[1])
+    assert found["/dev/shm"]["before"]["stored"] == {"/dev/shm": "size=8G"}
+    assert [one["value"] for one in found[MAPS]["conflicts"]] == ["65530"]
+
+
 def test_which_sizes_are_enough(host):
     host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,nosuid,nodev 0 0")
     found = records(host)["/dev/shm"]
@@ -442,7 +455,7 @@ def test_values_of_an_earlier_call_are_no_longer_asked_for(host, module):
     for name, words in (
         (MAPS, "vm.max_map_count: 2147483647, wanted 65530"),
         ("vm.dirty", "vm.dirty_bytes: 629145600, wanted ratio 20"),
-        ("/dev/shm", "size=40894464k 0 0, wanted absent"),
+        ("/dev/shm", "size=40894464k, wanted absent"),
     ):
         assert found[name]["verdict"] == "drifted" and words in found[name]["reason"]
         assert "set by this collection and no longer asked for; ansible-playbook" in found[name]["reason"]
