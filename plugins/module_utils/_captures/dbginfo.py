@@ -111,18 +111,13 @@ def _add_links(tree, listing):
     """Add the links of /sys from sysfs.out, for a capture without dump2tar: its copy of /sys has none."""
     for section in sections.dbginfo_sections(listing):
         for line in section.body.splitlines():
-            path, target = _listed(line)
+            # without a pattern, which can be slow
+            before, arrow, target = line.partition(" -> ")
+            path = before[before.find(" /sys/") + 1 :]
+            known = line.startswith("l") and path.startswith("/sys/") and target and len(line) < 3 * MOST_NAME
             # not by way of another link
-            if tree.resolve(path, follow=False) == (path, None):
+            if known and tree.resolve(path, follow=False) == (path, None):
                 tree.add(path, Entry(LINK, target))
-
-
-def _listed(line):
-    """(path, target) of a link in a line of ls -l; ("", "") for another line. Without a pattern, which can be slow."""
-    before, arrow, target = line.partition(" -> ")
-    start = before.find(" /sys/")
-    known = line.startswith("l") and start > 0 and target and len(line) < 3 * MOST_NAME
-    return (before[start + 1 :], target) if known else ("", "")
 
 
 def _add_values(whole, runtime, tree, found):

@@ -39,15 +39,15 @@ def checked_name(name, archive):
 
     Absolute names are those of dump2tar, /sys/...: Raises HostError for others, for .., and for control characters.
     """
-    parts = [part for part in name.split("/") if part not in ("", ".")]
+    parts, what = [part for part in name.split("/") if part not in ("", ".")], ""
     if ".." in parts:
-        raise HostError("%s holds the name %s: a capture has no .. in its names" % (archive, shown(name)))
-    if name.startswith("/") and parts[:1] != ["sys"]:
-        raise HostError(
-            "%s holds the absolute name %s: only dump2tar writes absolute names, below /sys" % (archive, shown(name))
-        )
-    if not name or len(name) > limits.MOST_NAME or any(sign < " " or sign == "\x7f" for sign in name):
-        raise HostError("%s holds a name that no capture has: %s" % (archive, shown(name) or "an empty one"))
+        what = "holds the name %s: a capture has no .. in its names"
+    elif name.startswith("/") and parts[:1] != ["sys"]:
+        what = "holds the absolute name %s: only dump2tar writes absolute names, below /sys"
+    elif not name or len(name) > limits.MOST_NAME or any(sign < " " or sign == "\x7f" for sign in name):
+        what = "holds a name that no capture has: %s"
+    if what:
+        raise HostError("%s %s" % (archive, what % (shown(name) or "an empty one")))
     return "/" + "/".join(parts)
 
 

@@ -3,7 +3,7 @@
 """The texts in which dbginfo.sh and supportconfig keep the output of commands, as sections.
 
 A command's output may hold lines that look like a header. So callers take a section only from the file in which it
-belongs, and two values for one name are contradictory (see virtual.py).
+belongs, and two values for one name are contradictory (see Tree.add_text()).
 """
 
 import re
@@ -23,7 +23,6 @@ _SUPPORTCONFIG = re.compile(r"^#==\[ ([^\n]+?) \]=+#\n# ([^\n]*)(?:\n|\Z)", re.M
 _SYSCTL = re.compile(r"^([A-Za-z0-9_][^\s=]*) =(?: (.*))?$")
 _SYSCTL_ERROR = re.compile(r"^sysctl: .*?['\"`]([A-Za-z0-9_][^\s'\"`]*)['\"`]")
 REMOVED = "*REMOVED BY SUPPORTCONFIG*"
-_CAT = re.compile(r"^# (/[^\s]+)$")
 
 
 def dbginfo_host(text):
@@ -95,12 +94,5 @@ def add_sysctls(body, where, tree, found):
 
 def unit_files(body, unit):
     """[(path, text)] of the output of systemctl cat for one unit: the unit's file and its drop-ins."""
-    found, lines = [], []
-    for line in body.splitlines():
-        match = _CAT.match(line)
-        if match and (match.group(1).endswith("/" + unit) or "/%s.d/" % unit in match.group(1)):
-            lines = []
-            found.append((match.group(1), lines))
-        elif found:
-            lines.append(line)
-    return [(path, "\n".join(lines).strip("\n") + "\n") for path, lines in found]
+    parts = re.split(r"^# (/(?:\S*/)?%s(?:\.d/\S*)?)$" % re.escape(unit), body, flags=re.M)
+    return [(path, text.strip("\n") + "\n") for path, text in zip(parts[1::2], parts[2::2])]

@@ -94,7 +94,8 @@ class _Reader:
     def _file(self, name, section):
         missing, part = _MISSING.match(section.what), _PART.match(section.what)
         path = (missing or part).group(1) if missing or part else section.what
-        if not self._belongs(path, name):
+        texts = next((texts for prefixes, texts in _BELONGS if path.startswith(prefixes)), ())
+        if name not in texts or posixpath.normpath(path) != path or any(sign < " " for sign in path):
             return
         if missing:
             self.found.holds(path)
@@ -102,13 +103,6 @@ class _Reader:
             self.found.lacks("the supportconfig has only the end of this file", path)
         else:
             self.tree.add_text(path, section.body, name)
-
-    @staticmethod
-    def _belongs(path, name):
-        if posixpath.normpath(path) != path or not path.startswith("/") or any(sign < " " for sign in path):
-            return False
-        texts = next((texts for prefixes, texts in _BELONGS if path.startswith(prefixes)), ())
-        return name in texts
 
     def _command(self, name, section):
         program, dummy, rest = section.what.partition(" ")
