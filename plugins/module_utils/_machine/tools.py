@@ -50,7 +50,7 @@ def saptune_notes(host):
         for _line, _text, name, value in assignments(host, file):
             if name == "NOTE_APPLY_ORDER":
                 found = _COMMENT.split(value)[0].strip("\"' ").split()
-    return found
+    return [note for note in found if "/" not in note]
 
 
 def saptune_writes(host):
@@ -275,8 +275,9 @@ def _load(host, names, loaded):
         if "${" in name:
             continue  # only a function of tuned tells which one
         file = _find(host, os.path.basename(name[name.startswith("-") :]), loaded)
-        # those of the distribution may be missing in a capture
-        if file is None and not name.startswith("-") and not host.lacking("/usr/lib/tuned"):
+        # a capture may lack those of the distribution
+        complete = host.exists("/usr/lib/tuned") and not host.lacking("/usr/lib/tuned")
+        if file is None and not name.startswith("-") and complete:
             raise configparser.Error("there is no profile %s" % name)
         if len(loaded) > _MOST:
             raise configparser.Error("it includes more than %d profiles" % _MOST)
@@ -351,7 +352,8 @@ def _values(host, variables):
     for name, (setting,) in variables.items():
         pairs = [(name, setting.value)]
         if name == "include":
-            pairs = [(key, value) for _line, _text, key, value in assignments(host, setting.value)]
+            file = os.path.normpath("/" + setting.value)
+            pairs = [(key, value) for _line, _text, key, value in assignments(host, file)]
         for key, value in pairs:
             # variables of variables can grow without end
             known[key] = _expand(value, known)[:_LONGEST]
