@@ -41,15 +41,15 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import (
+    boot_sources,
     diag_204,
     facts,
     hardware,
     other_settings,
-    saptune,
     services,
     smc_facts,
     smc_sockets,
-    sysctl_files,
+    tools,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
@@ -321,12 +321,12 @@ OF_BYTES: dict[str, tuple[Callable[[bytes], object], Sequence[bytes], Allowed]] 
 }
 # name: (reader of a host, corpus, the file)
 OF_FILES: dict[str, tuple[Callable[[Host], object], Sequence[bytes], str]] = {
-    "sysctl_files.sysctls": (
-        lambda host: sysctl_files.sysctls(host, "/proc/sys/net/core/rps_default_mask"),
+    "boot_sources.sysctls": (
+        lambda host: boot_sources.sysctls(host, "/proc/sys/net/core/rps_default_mask"),
         TUNINGS,
         "/etc/sysctl.d/a.conf",
     ),
-    "saptune.sapconf": (saptune.sapconf, SAP, "/etc/sysconfig/sapconf"),
+    "tools.sapconf_writes": (tools.sapconf_writes, SAP, "/etc/sysconfig/sapconf"),
     "other_settings.udev_rules": (
         lambda host: other_settings.udev_rules(host, "rps_cpus"),
         TUNINGS,

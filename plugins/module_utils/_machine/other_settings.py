@@ -3,8 +3,7 @@
 """Other places that set a knob: kernel command line, sysctl.d, tmpfiles.d, udev, tuned, saptune, units, scripts.
 
 Each finder yields Settings. The tuning decides whether a setting wins over a stored value; of_system() decides it for
-knobs of the whole system. How tuned, saptune and systemd-sysctl merge their files is in tuned.py, saptune.py and
-sysctl_files.py.
+knobs of the whole system. How other tools merge their files is in tools.py, and sysctl.d in boot_sources.py.
 """
 
 import fnmatch
@@ -14,8 +13,8 @@ from collections import namedtuple
 
 from .._host.drop_ins import Setting, effective_files, numbered_lines
 from .._host.host import HostError
-from . import saptune, sysctl_files, tuned
-from .boot_sources import real, runs_systemd, scripts
+from . import boot_sources, tools
+from .boot_sources import path_of, real, runs_systemd, scripts
 
 # key{attribute} operator "value", see udev(7)
 UdevToken = namedtuple("UdevToken", "key attribute operator value")
@@ -110,7 +109,7 @@ def enabled(host, unit):
 def of_tuned(host, pattern):
     """(whether tuned surely sets it, Setting) of what its merged profile and its scripts set by a matching line."""
     runs = enabled(host, "tuned.service")
-    for write in tuned.profile(host).writes:
+    for write in tools.tuned_profile(host).writes:
         for setting in _matching(write.setting.file, [(write.setting.line, write.setting.text)], pattern):
             yield runs and write.sure, setting
 
@@ -197,9 +196,9 @@ def of_system(host, *knobs):
         found += [conflict("udev rule", setting, "possible") for setting in _udev_lines(host, knob.pattern)]
     found += boot.tuned()
     runs = enabled(host, "saptune.service")
-    found += boot.written("saptune", runs, saptune.writes(host))
+    found += boot.written("saptune", runs, tools.saptune_writes(host))
     if enabled(host, "sapconf.service") or host.exists("/run/sapconf/active"):
-        found += boot.written("sapconf", True, saptune.sapconf(host))
+        found += boot.written("sapconf", True, tools.sapconf_writes(host))
     for knob in knobs:
         found += [conflict("unit", setting, _late(runs, setting)) for runs, setting in units(host, knob.pattern)]
         found += [conflict("boot script", setting, "possible") for setting in boot_scripts(host, knob.pattern)]
@@ -212,11 +211,11 @@ class _Boot:
     def __init__(self, host, knobs):
         self._host, self._knobs = host, knobs
         self._own = knobs[0].own
-        self._paths = {sysctl_files.path_of(knob.sysctl): knob for knob in knobs if knob.sysctl}
-        self._profile = tuned.profile(host)
+        self._paths = {path_of(knob.sysctl): knob for knob in knobs if knob.sysctl}
+        self._profile = tools.tuned_profile(host)
         again = self._profile.again is not None and enabled(host, "tuned.service")
         # [(path, Setting)] of the lines in sysctl.d that tuned applies again, None if it does not
-        self._again = tuned.applied_again(host, self._paths) if again and self._paths else None
+        self._again = tools.applied_again(host, self._paths) if again and self._paths else None
 
     def _value(self, path, text):
         """A value in the user's terms: of a sysctl the number that the kernel reads."""
@@ -227,7 +226,7 @@ class _Boot:
             return "the kernel's own value"
         sign = text[0] if text[0] in "<>" else ""
         fields = len((self._host.value(path) or "").split()) or None
-        read = sysctl_files.number(text[len(sign) :], fields) or text + " (not a number, which the kernel refuses)"
+        read = boot_sources.number(text[len(sign) :], fields) or text + " (not a number, which the kernel refuses)"
         return sign + knob.prefix + read
 
     def command_line(self):
@@ -241,24 +240,24 @@ class _Boot:
         """The lines of sysctl.d before tuned; those that are read after our own file win."""
         again = set(setting[:2] for _path, setting in self._again or ())
         found = []
-        for path, setting in sysctl_files.sysctls(self._host, *self._paths):
+        for path, setting in boot_sources.sysctls(self._host, *self._paths):
             if setting.file != self._own and setting[:2] not in again:
                 wins = "no" if self._again is not None else self._later(setting)
                 # without a value: a name with a dash, which switches the others off
                 found.append(self._conflict("sysctl.d", path, setting._replace(value=setting.value or ""), wins))
-        if self._again is None and runs_systemd(self._host) and not sysctl_files.conf_is_linked(self._host):
-            for name, setting in sysctl_files.sysctl_lines(self._host, sysctl_files.CONF):
-                path = sysctl_files.path_of(name)
+        if self._again is None and runs_systemd(self._host) and not boot_sources.conf_is_linked(self._host):
+            for name, setting in boot_sources.sysctl_lines(self._host, boot_sources.SYSCTL_CONF):
+                path = path_of(name)
                 if path in self._paths:
                     found.append(dict(self._conflict("sysctl.conf", path, setting, "no"), effect=_NOT_READ))
         return found
 
     def _later(self, setting):
         """Whether a line of sysctl.d is read after our own file. A wildcard gives way to a name anywhere."""
-        if setting.file == sysctl_files.CONF:
+        if setting.file == boot_sources.SYSCTL_CONF:
             return "yes"
         later = os.path.basename(setting.file) > os.path.basename(self._own)
-        return "yes" if later and not sysctl_files.is_glob(setting.text.partition("=")[0]) else "no"
+        return "yes" if later and not boot_sources.is_glob(setting.text.partition("=")[0]) else "no"
 
     def tuned(self):
         again = self._profile.again if "/sysctl.d/" in self._own else None
@@ -266,7 +265,7 @@ class _Boot:
         found = self.written("tuned", runs, self._profile.writes[:again], again is not None)
         for path, setting in self._again or ():
             if setting.file != self._own:
-                what = "sysctl.conf (tuned)" if setting.file == sysctl_files.CONF else "sysctl.d"
+                what = "sysctl.conf (tuned)" if setting.file == boot_sources.SYSCTL_CONF else "sysctl.d"
                 found.append(self._conflict(what, path, setting, self._later(setting)))
         return found + (self.written("tuned", runs, self._profile.writes[again:]) if again is not None else [])
 
@@ -281,7 +280,7 @@ class _Boot:
 
     def _settings(self, write):
         for knob in self._knobs:
-            paths = [path for path in (knob.sysctl and sysctl_files.path_of(knob.sysctl), knob.path) if path]
+            paths = [path for path in (knob.sysctl and path_of(knob.sysctl), knob.path) if path]
             if write.path is None or not paths:
                 line = (write.setting.line, write.setting.text)
                 for setting in _matching(write.setting.file, [line], knob.pattern):

@@ -6,7 +6,7 @@ import re
 
 from .._host.host import HostError, Once
 from .._sap.processes import read_text
-from . import saptune, tuned
+from . import tools
 from .other_settings import conflict, enabled, lines_with
 
 _SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")
@@ -99,12 +99,12 @@ def hotplug_conflicts(host, effect, since=None):
 
 
 def _saptune(host):
-    notes = " ".join(saptune.notes(host))
+    notes = " ".join(tools.saptune_notes(host))
     return "it applies the SAP notes %s" % notes if notes else "it applies no SAP notes"
 
 
 def _tuned(host):
-    profile, problem = host.value("/etc/tuned/active_profile"), tuned.profile(host).problem
+    profile, problem = host.value("/etc/tuned/active_profile"), tools.tuned_profile(host).problem
     detail = "its active profile is %s" % profile if profile else "it has no active profile"
     return "%s; it cannot be loaded, so tuned sets nothing: %s" % (detail, problem) if problem else detail
 

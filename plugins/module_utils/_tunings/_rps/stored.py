@@ -10,10 +10,9 @@ from ..._engine.tuning import InputError
 from ..._host import cpu_lists
 from ..._host.host import Once
 from ..._machine import hardware, other_settings
-from ..._machine.boot_sources import systemd_version
+from ..._machine.boot_sources import path_of, sysctls, systemd_version
 from ..._machine.other_settings import conflict
 from ..._machine.services import LEAVES_VERTICAL_ALONE, hotplug_conflicts
-from ..._machine.sysctl_files import path_of, sysctls
 from .interfaces import NET, is_plain, queue_path
 
 DEFAULT_MASK = "net.core.rps_default_mask"

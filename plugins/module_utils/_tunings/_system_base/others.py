@@ -16,7 +16,7 @@ from ..._machine.other_settings import (
     enabled,
     of_system,
 )
-from ..._machine.saptune import HUGE_FILE, sapconf, shared_memory
+from ..._machine.tools import HUGE_FILE, sapconf_writes, saptune_size
 from .._system import sysctl_knob
 from .values import DIRTY, RATIO
 
@@ -55,9 +55,9 @@ def in_charge(conflicts):
 
 def of_shared_memory(host):
     """As in_charge(), for the size of /dev/shm. tuned does not set it."""
-    setting = shared_memory(host) if enabled(host, "saptune.service") else None
+    setting = saptune_size(host) if enabled(host, "saptune.service") else None
     if setting:
         return "saptune", setting
     runs = enabled(host, "sapconf.service") or host.exists("/run/sapconf/active")
-    sizes = [one.setting for one in sapconf(host) if one.setting.text.startswith("VSZ_TMPFS_PERCENT=")]
+    sizes = [one.setting for one in sapconf_writes(host) if one.setting.text.startswith("VSZ_TMPFS_PERCENT=")]
     return ("sapconf", sizes[0]) if runs and sizes else None

@@ -9,7 +9,7 @@ from ..._engine import captured
 from ..._engine.tuning import RUNNING, STORED, Knob
 from ..._host.kernel import distribution
 from ..._machine.other_settings import conflict
-from ..._machine.saptune import HUGE_FILE
+from ..._machine.tools import HUGE_FILE
 from .._system import sysctl_path
 from . import others
 from .shared_memory import FSTAB, POINT, SOURCE, TOLERANCE_KB, Fstab, SharedMemory, in_gib, mount_point

@@ -16,7 +16,7 @@ import runs
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures import limits, opening
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures.opening import open_capture
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import sysctl_files
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import boot_sources
 from captures import header, raw
 
 GOOD = {"proc/cmdline": "x\n", "proc/cpuinfo": "x\n", "sys/devices/system/cpu/online": "0-3\n"}
@@ -222,7 +222,7 @@ def test_many_names_of_one_large_file_end_at_a_limit(tmp_path, monkeypatch, kind
         host = opened(tmp_path, good((name % "a", text), *((name % one, entry) for one in range(5))))
     assert host.read("/" + name % 4) == text
     with pytest.raises(HostError, match="more than 4 MiB of .* were read"):
-        sysctl_files.sysctls(host, "/proc/sys/net/core/somaxconn")
+        boot_sources.sysctls(host, "/proc/sys/net/core/somaxconn")
 
 
 @pytest.mark.parametrize("pack", ["", "gz", "xz", "bz2"])

@@ -12,9 +12,9 @@ import captured
 import pytest
 import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.boot_sources import path_of, sysctls
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.facts import facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import opened
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.sysctl_files import path_of, sysctls
 
 PROGRAM = os.path.join(os.path.dirname(captured.FOLDER), "..", "..", "capture")
 TUNED = "/etc/systemd/system/multi-user.target.wants/tuned.service"

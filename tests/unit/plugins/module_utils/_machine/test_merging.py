@@ -11,7 +11,7 @@ from collections import OrderedDict
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import sysctl_files, tuned
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import boot_sources, tools
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import at_boot, of_system
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system import sysctl_knob
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import others, shared_memory
@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 MAPS, BYTES, RATIO = "vm.max_map_count", "vm.dirty_bytes", "vm.dirty_ratio"
 OWN = "/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf"
-CHECKOUT = sysctl_files.__file__.split("/.cache/")[0]
+CHECKOUT = boot_sources.__file__.split("/.cache/")[0]
 FOLDERS = ("/usr/lib", "/usr/local/lib", "/run", "/etc")
 PATHS = ["%s/sysctl.d/%s.conf" % (folder, name) for folder in FOLDERS for name in ("50-a", "95-b")]
 NAMES = st.sampled_from([MAPS, BYTES, RATIO])
@@ -156,8 +156,8 @@ def test_the_predicted_boot_is_the_simulated_one(files, profiles, notes, stored,
 def test_the_lines_of_sysctl_d_have_the_order_of_systemd(files):
     host = Files()
     host.fill(files)
-    expected = [(sysctl_files.path_of(name), text) for name, text in in_order(visible(files, FOLDERS))]
-    found = sysctl_files.sysctls(host, *map(sysctl_files.path_of, (MAPS, BYTES, RATIO)))
+    expected = [(boot_sources.path_of(name), text) for name, text in in_order(visible(files, FOLDERS))]
+    found = boot_sources.sysctls(host, *map(boot_sources.path_of, (MAPS, BYTES, RATIO)))
     assert [(path, one.value) for path, one in found][len(found) - len(expected) :] == expected
 
 
@@ -188,7 +188,7 @@ def in_private(script, folder):
 @given(st.dictionaries(st.sampled_from(PATHS), NETWORK, min_size=1, max_size=5))
 def test_systemd_sysctl_does_what_is_predicted(files):
     with tempfile.TemporaryDirectory() as root:
-        host = Files({sysctl_files.path_of(name): DEFAULTS[name] for name in DEFAULTS}, root)
+        host = Files({boot_sources.path_of(name): DEFAULTS[name] for name in DEFAULTS}, root)
         host.fill(files)
         host.write_down()
         told = in_private(IN_NAMESPACE, root).split()
@@ -236,7 +236,7 @@ def test_debians_tuned_merges_the_same(real_tuned, profiles):
         real_tuned.stdin.write(root + "/etc/tuned\n")
         real_tuned.stdin.flush()
         told = json.loads(real_tuned.stdout.readline())
-    found = [write.setting.text.split("=") for write in tuned.profile(host).writes]
+    found = [write.setting.text.split("=") for write in tools.tuned_profile(host).writes]
     assert found == told == list(map(list, merge(profiles)))
 
 
