@@ -179,7 +179,10 @@ class SapProfile(ProfileTuning):
         usable, self._remarked[path] = parameters.check(request.parameters, self.linux, current, enqueue)
         self._usable[path] = usable
         if not usable:
-            return Subject(path, verdict="not_applicable", reason="; ".join(self._remarked[path]))
+            subject = Subject(path, verdict="not_applicable", reason="; ".join(self._remarked[path]))
+            named = [one for one in self.users.of(path) if title(one) in self.params["restart"]]
+            subject.remarks = [sentence for sentence in map(self.restarts.refusal, named) if sentence]
+            return subject
         return self.observe(path)
 
     def profiles(self):

@@ -345,3 +345,10 @@ def test_what_a_cluster_manages_is_not_restarted_behind_its_back(host, tuning):
     assert "A restart of PRD_01 loses its locks: no ERS is known" in predicted["remarks"]
     assert of(tuning(host, **back), ASCS01)["verdict"] == "changed" and host.profiles() == before
     assert len([call for call in host.calls if call.endswith("-nr 01 -function Stop")]) == 2
+
+
+def test_a_restart_that_a_cluster_forbids_is_told_although_nothing_needs_it(host):
+    joined(host, cib(ASCS % ""))
+    host.fill(ASCS01, host.data(ASCS01) + b"\nStart_Program_01 = local enq.sapPRD_ASCS01\n")
+    found = of(profile(host, True, instance="ASCS01", parameters={"enque/table_size": 1}, restart=["PRD_01"]), ASCS01)
+    assert found["verdict"] == "not_applicable" and "rsc_sap_PRD_ASCS01" in found["remarks"][0]
