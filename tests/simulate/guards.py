@@ -124,7 +124,7 @@ def goals(ask: Ask) -> Iterator[Goal]:
     yield still("the same, noise", 3, [Batch(name, size, cpu=cpu) for name, cpu in noises for size in sizes])
     for name in SLOW:
         shapes = (1, 1), (1, 4), (5, 4)
-        yield still(f"the same, {name}", 8 if "AR" in name else 5, [Batch(name, *shape) for shape in shapes])
+        yield still(f"the same, {name}", 5, [Batch(name, *shape) for shape in shapes])
     alone = Batch(quiet, 1, 1, slower=TENTH), Batch(quiet, 1, 1, slower=FIFTH)
     yield found("one workload of one host, 10 % slower", 65, alone[0])
     yield found("one workload of one host, 20 % slower", 80, alone[1])

@@ -191,6 +191,8 @@ def test_times_that_a_drift_may_explain_are_noted_and_other_harm_stops():
     assert {item["verdict"] for item in found["comparisons"]} == {"REGRESSED"}
     assert found["sentences"] == []
     assert any("worse" in note and "rounds of each state drift" in note for note in found["notes"])
+    far = change(drift=0.004, control=False, effect=2.0)
+    assert about(judged([*only(records), *only(far, host="app2")]), "The workload of app2: ")
     for host in HOSTS:
         for record in only(records, host=host, phase="after"):
             fail(record, 1)
