@@ -91,12 +91,14 @@ def next_steps(
         steps.append("Check the side effects named in the guards before you keep the change.")
     steps += [f"{text}{_measure_again(facts)}." for cause, text in ADVICE.items() if cause in causes]
     steps += _declaring(facts, [item for item in ours if item.cause == "fingerprint"])
-    steps += _more_rounds(facts, first)
+    if not grouped:
+        steps += _more_rounds(facts, first)
     if any(item.line.alternates is False for item in ours):
         steps.append("Let the states alternate in random order, so that a drift does not look like an effect.")
     if facts.verdict == IMPROVED and not harmed:
         watch = f", and check with the verify playbook that it stays: `{command(facts.repeat, 'verify')}`"
-        steps.append(f"Keep the change{watch if facts.tunings else ''}.")
+        keep = "If you accept them, keep the change" if first and first["warnings"] else "Keep the change"
+        steps.append(f"{keep}{watch if facts.tunings else ''}.")
     if facts.verdict == UNCHANGED:
         steps.append(
             "Keep the change only if there is another reason for it, because it makes no material difference here;"

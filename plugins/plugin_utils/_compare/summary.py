@@ -72,10 +72,13 @@ def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measure
     if first["verdict"] in (IMPROVED, UNCHANGED):
         slow = [guard for guard in first["guards"] if any(words in guard for words in tails.WORDS)]
         others = [f"but {guard.rstrip('.')}" for guard in slow]
-    others += [f"{item['name']} differs: {gain(item['ratio'])} than the others" for item in first["deviations"][:MOST]]
-    if len(first["deviations"]) > MOST:
-        others.append(f"{len(first['deviations']) - MOST} more differ")
-    others += [SEVERAL.rstrip(".") for flag in first["flags"] if flag == SEVERAL]
+    told = {guard.partition(" got worse: ")[0] for guard in harm[:MOST]}
+    apart = [item for item in first["deviations"] if item["name"] not in told]
+    others += [f"{item['name']} differs: {gain(item['ratio'])} than the others" for item in apart[:MOST]]
+    if len(apart) > MOST:
+        others.append(f"{len(apart) - MOST} more differ")
+    if SEVERAL in first["flags"] and not any(guard.startswith(GROUPS) for guard in harm):
+        others.append(SEVERAL.rstrip("."))
     turned = sum(counts[word] for word in (NOT_COMPARABLE, NO_DATA))
     if turned:
         others.append(f"{turned} of {sum(counts.values())} comparisons have no usable data")

@@ -127,6 +127,8 @@ def decision(report: Report) -> str:
         return f"Do not decide yet: {lost}."
     if word == "IMPROVED" and (row is None or verdict_of(row).word != word):
         word = "INCONCLUSIVE"
+    if word == "UNCHANGED" and row is not None and any(" got worse: " in guard for guard in row["guards"]):
+        return "No material difference on the whole, but a part got worse: check the guards before you keep the change."
     if word == "IMPROVED" and warned(report):
         return "Better, but with side effects: check the guards before you keep the change."
     if word == "IMPROVED" and report["protocol"].get("design") != "alternate":

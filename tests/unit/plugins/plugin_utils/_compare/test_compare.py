@@ -406,7 +406,9 @@ def test_a_workload_that_differs_is_named_and_guarded_if_it_got_worse(sizes, tim
         name(size): pytest.approx(ratio, rel=0.05) for size, ratio in named.items()
     }
     assert [guard.partition(" got worse: ")[0] for guard in row["guards"]] == [name(size) for size in worse]
-    assert all(f"{name(size)} differs: " in report["headline"] for size in named)
+    said = [f"{name(size)} {'got worse' if size in worse else 'differs'}: " for size in named]
+    assert [report["headline"].count(words) for words in said] == [1] * len(named)
+    assert not worse or not any(step.startswith("Keep the change, ") for step in report["next_steps"])
 
 
 @pytest.mark.parametrize(("hosts", "said"), [(2, True), (5, True), (6, False)])

@@ -20,6 +20,7 @@ from places import CHECKOUT
 
 FOLDER = CHECKOUT / "tests" / "simulate"
 sys.path.append(str(FOLDER))
+import differing  # noqa: E402
 import guards  # noqa: E402
 import reports  # noqa: E402
 import rules  # noqa: E402
@@ -243,6 +244,7 @@ class TestTheSimulation:
             (rules.stalls, (1, "rounds 2 %", 0.0, 0.25), "silent", 0.0),
             (rules.slow, (6, "Pareto 2", 0.0, 10.0), "warns", 0.0),
             (rules.drawn, (10,), "blocks", 0.0),
+            (differing.renamed, (0.1,), "other", 0.0),
         ],
         ids=lambda value: getattr(value, "__name__", ""),
     )
@@ -261,7 +263,12 @@ class TestTheSimulation:
             (rules.bends, ((1.0, 2.0, 4.0, 4.0, 4.0), 3, 0.05), "knee"),
             (rules.harm, (10, 0.02, False, 0.2), "harmed"),
             (rules.slow, (6, "lognormal", 0.002, 10.0), "warns"),
-            (rules.slow, (6, "Pareto 2", 0.02, 2.5), "warns"),
+            (rules.slow, (6, "lognormal", 0.015, 4.0), "warns"),
+            (differing.sites, (differing.Plan(speeds=differing.SPEEDS, gain=0.12, odd=-0.1),), "harmed"),
+            (differing.sites, (differing.Plan(drawn=2, gain=0.12, odd=-0.15, rates=True),), "harmed"),
+            (differing.sites, (differing.Plan(hosts=5, gain=0.15, fades=True),), "gone"),
+            (differing.sites, (differing.Plan(hosts=8, gain=0.1, hosts_odd=(1, -0.2)),), "warned"),
+            (differing.experiment, (0.35,), "winner"),
         ],
         ids=lambda value: getattr(value, "__name__", ""),
     )
