@@ -175,7 +175,7 @@ def renamed(share: float, number: int) -> Seen:
 def of_sites(ask: Callable[..., Outcome]) -> Iterator[Goal]:
     """Sites of which a part does better or worse than the rest."""
     tenth = Plan(speeds=SPEEDS, gain=0.12, odd=-0.1)
-    cells = [ask(sites, plan, experiments=200) for plan in (tenth, tenth._replace(hosts=5))]
+    cells = [ask(sites, plan, experiments=100) for plan in (tenth, tenth._replace(hosts=5))]
     what = "7 workloads of 50 to 800 µs, all 12 % better, the middle one 10 % worse"
     yield Goal(f"{what}: it is named by a guard", 95, True, ("harmed",), cells)
     yield Goal("the same: another one is named", 5, False, ("named",), cells)
@@ -191,8 +191,10 @@ def of_sites(ask: Callable[..., Outcome]) -> Iterator[Goal]:
     cells = [ask(sites, plan, experiments=150) for plan in pairs]
     yield Goal("one of two workloads is worse, as a rate too: it is named by a guard", 95, True, ("harmed",), cells)
     noisy = Plan(hosts=60, hosts_odd=(3, -0.1), noise="rounds 5 %")
-    cells = [ask(sites, plan, experiments=100) for plan in (noisy, noisy._replace(noise="rounds 3 %"))]
+    cells = [ask(sites, plan, experiments=60) for plan in (noisy, noisy._replace(noise="rounds 3 %"))]
     yield Goal("3 of 60 hosts 10 % worse: another one is named", 5, False, ("named",), cells)
+    even = [ask(sites, Plan(hosts=hosts, noise="rounds 5 %"), experiments=100) for hosts in (5, 9, 12)]
+    yield Goal("5 to 12 hosts, nothing changed: one is named", 5, False, ("named",), even)
     halves = [Plan(hosts=20, gain=gain, hosts_odd=(10, -0.1), noise="rounds 3 %") for gain in (0.1, 0.25)]
     cells = [ask(sites, plan, experiments=40) for plan in halves]
     yield Goal("half of 20 hosts worse, half better: the headline has both groups", 95, True, ("groups",), cells)
@@ -203,7 +205,7 @@ def of_sites(ask: Callable[..., Outcome]) -> Iterator[Goal]:
     cells = [ask(sites, plan, experiments=150) for plan in little]
     yield Goal("all of 5 hosts 3 % worse: one got worse by a guard", 5, False, ("unharmed",), cells)
     gone = [Plan(hosts=hosts, gain=0.15, noise="rounds 3 %", fades=True) for hosts in (5, 20)]
-    cells = [ask(sites, plan, experiments=100) for plan in gone]
+    cells = [ask(sites, plan, experiments=50) for plan in gone]
     yield Goal("5 and 20 hosts 15 % better in the first half only: no guard", 5, False, ("plain",), cells)
     stays = [Plan(hosts=hosts, gain=0.1, noise="rounds 5 %") for hosts in (1, 5)]
     cells = [ask(sites, plan, experiments=300) for plan in stays]

@@ -20,7 +20,6 @@ from places import CHECKOUT
 
 FOLDER = CHECKOUT / "tests" / "simulate"
 sys.path.append(str(FOLDER))
-import differing  # noqa: E402
 import guards  # noqa: E402
 import reports  # noqa: E402
 import rules  # noqa: E402
@@ -244,7 +243,7 @@ class TestTheSimulation:
             (rules.stalls, (1, "rounds 2 %", 0.0, 0.25), "silent", 0.0),
             (rules.slow, (6, "Pareto 2", 0.0, 10.0), "warns", 0.0),
             (rules.drawn, (10,), "blocks", 0.0),
-            (differing.renamed, (0.1,), "other", 0.0),
+            (rules.differing.renamed, (0.1,), "other", 0.0),
         ],
         ids=lambda value: getattr(value, "__name__", ""),
     )
@@ -264,11 +263,15 @@ class TestTheSimulation:
             (rules.harm, (10, 0.02, False, 0.2), "harmed"),
             (rules.slow, (6, "lognormal", 0.002, 10.0), "warns"),
             (rules.slow, (6, "lognormal", 0.015, 4.0), "warns"),
-            (differing.sites, (differing.Plan(speeds=differing.SPEEDS, gain=0.12, odd=-0.1),), "harmed"),
-            (differing.sites, (differing.Plan(drawn=2, gain=0.12, odd=-0.15, rates=True),), "harmed"),
-            (differing.sites, (differing.Plan(hosts=5, gain=0.15, fades=True),), "gone"),
-            (differing.sites, (differing.Plan(hosts=8, gain=0.1, hosts_odd=(1, -0.2)),), "warned"),
-            (differing.experiment, (0.35,), "winner"),
+            (
+                rules.differing.sites,
+                (rules.differing.Plan(speeds=rules.differing.SPEEDS, gain=0.12, odd=-0.1),),
+                "harmed",
+            ),
+            (rules.differing.sites, (rules.differing.Plan(drawn=2, gain=0.12, odd=-0.15, rates=True),), "harmed"),
+            (rules.differing.sites, (rules.differing.Plan(hosts=5, gain=0.15, fades=True),), "gone"),
+            (rules.differing.sites, (rules.differing.Plan(hosts=8, gain=0.1, hosts_odd=(1, -0.2)),), "warned"),
+            (rules.differing.experiment, (0.35,), "winner"),
         ],
         ids=lambda value: getattr(value, "__name__", ""),
     )
