@@ -125,13 +125,7 @@ def test_the_variables_of_a_level_win_in_its_calls_and_nowhere_else(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("before", "back"),
-    [
-        ([], ["rps"]),
-        ([[]], []),
-        ([["rps"]], ["rps"]),
-        ([["rps"], []], []),
-        ([[], ["cpu_polarization"]], ["rps"]),
-    ],
+    [([], ["rps"]), ([[]], []), ([["rps"]], ["rps"]), ([["rps"], []], []), ([[], ["cpu_polarization"]], ["rps"])],
 )
 def test_a_step_that_set_nothing_is_not_taken_back(before: list[list[str]], back: list[str]) -> None:
     """The first step may follow a session that was interrupted; a level that is set is always taken back."""
