@@ -80,9 +80,7 @@ def test_waivers_still_accept_what_they_accepted() -> None:
     assert owners == {"Ada Byron", "Grace Hopper"}
 
 
-def test_a_rollout_goes_on_with_the_same_version_and_keeps_what_it_knew(
-    results: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_version_goes_on_with_a_rollout_as_it_was(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rollout, "collection_version", lambda _name: "0.9.0")
     old = WRITTEN[ROLLOUT]
     play = Play(results)
@@ -92,9 +90,7 @@ def test_a_rollout_goes_on_with_the_same_version_and_keeps_what_it_knew(
     assert play.values(2) == {"app2": "unknown", "app3": "unknown"} and play.batch(1) == old["batches"][0]
 
 
-def test_another_version_refuses_the_rollout_and_leaves_its_file(
-    results: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_version_refuses_a_rollout_and_leaves_its_file(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rollout, "collection_version", lambda _name: "1.0.0")
     before = (results / ROLLOUT).read_bytes()
     with pytest.raises(AnsibleActionFail) as caught:

@@ -670,7 +670,7 @@ class TestEvidence:
         assert [json.loads(line) for line in one._display.lines] == printed
         assert document(tmp_path)["run"]["ended"]
 
-    def test_a_refusal_of_a_later_play_writes_what_came_before(
+    def test_a_refusal_of_a_later_play_keeps_what_came_before(
         self, evidence: Make, tmp_path: Path, shown: Display
     ) -> None:
         one = evidence("site", ["app1", "app2"])
@@ -714,7 +714,7 @@ class TestEvidence:
         ]
         assert document(tmp_path)["run"]["ended"]
 
-    def test_the_run_is_that_of_the_command_line(
+    def test_the_run_has_the_command_line(
         self, evidence: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         given = {
