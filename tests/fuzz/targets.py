@@ -55,19 +55,9 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu import counters
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import (
-    command,
-    figures,
-    fio,
-    openssl,
-)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import command, figures, fio, openssl
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enq_admin, enq_statistics, enqt
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import (
-    netperf,
-    niping,
-    qperf,
-    sockperf,
-)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import netperf, niping, qperf, sockperf
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, profile, rtprio, sapcontrol
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.modules import platform_info, platform_settings_info
@@ -268,11 +258,7 @@ OF_TEXT: dict[str, tuple[Callable[[str], object], Sequence[bytes], Allowed]] = {
     "_aix.tunables.parse_row": (lambda text: tunables.parse_row(text, "sb_max"), AIX, HOST),
     "_aix.tunables.without_line": (lambda text: tunables.without_line(text, "no", "sb_max"), AIX, NONE),
     "_aix.tunables.parse_interfaces": (tunables.parse_interfaces, AIX, NONE),
-    "_sap.sapcontrol.parse_answer": (
-        lambda text: sapcontrol.parse_processes(sapcontrol.parse_answer(text)),
-        SAP,
-        OWN,
-    ),
+    "_sap.sapcontrol.parse_answer": (lambda text: sapcontrol.parse_processes(sapcontrol.parse_answer(text)), SAP, OWN),
     "_sap.sapcontrol.parse_script_value": (sapcontrol.parse_script_value, SAP, NONE),
     "_sap.sapcontrol.parse_values": (values_of, [b"10\n12\n", *SAP], HOST),
     "_sap.sapcontrol.parse_check": (lambda text: sapcontrol.parse_check(1, text), SAP, NONE),
@@ -287,11 +273,7 @@ OF_TEXT: dict[str, tuple[Callable[[str], object], Sequence[bytes], Allowed]] = {
     "enq_statistics": (enq_statistics.parse, MEASURE, OWN),
     "fio": (lambda text: fio.parse(text, False), FIO, OWN),
     "figure by pointer": (lambda text: figures.by_pointer(text, "/jobs/0/read/iops"), FIO, OWN),
-    "figure by pattern": (
-        lambda text: figures.by_pattern(text, r"^\+R:(?P<value>[^:]+)"),
-        files("openssl/*.txt"),
-        OWN,
-    ),
+    "figure by pattern": (lambda text: figures.by_pattern(text, r"^\+R:(?P<value>[^:]+)"), files("openssl/*.txt"), OWN),
     "environment": (command.variables, [b'{"A": "b"}', b"eyJBIjogImIifQ=="], OWN),
     "openssl": (lambda text: openssl.parse(text, "aes-128-gcm", 1024, 1), files("openssl/*.txt"), OWN),
     "openssl version": (lambda text: re.search(openssl.VERSION[1], text), OPENSSL, NONE),

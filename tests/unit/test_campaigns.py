@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`make faults`, `make fuzz` and `make evidence` find a fault that is planted, and count nothing else as one."""
+"""The campaigns and the demo find a fault that is planted, and count nothing else as one."""
 
 import errno
 import importlib.util
@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-sys.path += [str(TESTS / name) for name in ("faults", "fuzz", "evidence", "")]
+sys.path += [str(TESTS / name) for name in ("faults", "fuzz", "evidence", "demo", "")]
 
 import cases  # noqa: E402  (they lie beside what uses them without pytest)
 import injection  # noqa: E402
 import processes  # noqa: E402
+import story as demo  # noqa: E402
 import trees  # noqa: E402
 
 
@@ -172,3 +173,22 @@ def test_which_verdicts_are_right(case, verdict, comparison, right):
     report = {"verdict": verdict, "comparisons": [control, {**empty, "control": False, **comparison}]}
     (chosen,) = (one for one in cases.CASES if one.name == case)
     assert chosen.good(report) is right
+
+
+FOUND = {"app1": ["rps_cpus:0", "abc  /etc/udev/rules.d/x"], "app2": ["rps_cpus:0"]}
+REPORT = {"experiment": {"progress": {"complete": True}}}
+
+
+@pytest.mark.parametrize(
+    "first, last, told",
+    [
+        (FOUND, {**FOUND, "app2": ["rps_cpus:3"]}, "NOT as they were: app2 rps_cpus:0; app2 rps_cpus:3"),
+        (FOUND, {"app1": FOUND["app1"]}, "NOT as they were: app2 rps_cpus:0"),
+        (FOUND, {**FOUND, "app1": [*FOUND["app1"], "d  /y"]}, "NOT as they were: app1 d  /y"),
+        ({}, {}, "nothing could be read"),
+        ({"app1": []}, {"app1": []}, "nothing could be read"),
+    ],
+)
+def test_a_host_that_is_not_as_it_was_fails_the_demo(first, last, told):
+    assert demo.as_found(first, last).startswith(told)
+    assert demo.problems(REPORT, first, last) == ["the hosts are not as they were"]

@@ -125,13 +125,7 @@ def test_the_variables_of_a_level_win_in_its_calls_and_nowhere_else(tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("before", "back"),
-    [
-        ([], ["rps"]),
-        ([[]], []),
-        ([["rps"]], ["rps"]),
-        ([["rps"], []], []),
-        ([[], ["cpu_polarization"]], ["rps"]),
-    ],
+    [([], ["rps"]), ([[]], []), ([["rps"]], ["rps"]), ([["rps"], []], []), ([[], ["cpu_polarization"]], ["rps"])],
 )
 def test_a_step_that_set_nothing_is_not_taken_back(before: list[list[str]], back: list[str]) -> None:
     """The first step may follow a session that was interrupted; a level that is set is always taken back."""
@@ -161,9 +155,7 @@ def test_a_shared_profile_of_a_level_is_left_to_the_first_host(tmp_path: Path) -
 
 @pytest.mark.gate
 @pytest.mark.parametrize(("noise", "measured"), [(0.005, ["one"]), (0.2, ["one", "two", "three"])])
-def test_no_part_is_measured_after_the_look_at_which_every_level_is_decided(
-    tmp_path: Path, noise: float, measured: list[str]
-) -> None:
+def test_no_part_is_measured_after_every_level_is_decided(tmp_path: Path, noise: float, measured: list[str]) -> None:
     plan = make_plan(rounds=6, most=12)
     done = steps(plan)[:32]
     write_change(tmp_path / "results", make_records(plan, {"every-4": -0.2}, done, noise), make_tunings(plan, done))
@@ -211,9 +203,7 @@ STEP_2 = {"phase": "every-4", "round": 2}
         ("elsewhere", ["app1"], []),
     ],
 )
-def test_a_peer_that_did_not_get_as_far_is_known(
-    tmp_path: Path, kind: str, at: str, together: list[str], astray: list[str]
-) -> None:
+def test_a_peer_behind_is_known(tmp_path: Path, kind: str, at: str, together: list[str], astray: list[str]) -> None:
     """Who fails stays at the level of before; whoever measures against it must not take that for the new level."""
     session = {"kind": kind, "change": "c1", "results": str(tmp_path / "results")}
     facts = {"__session": session, "__session_together": together, "__measure_ready": READY}
@@ -280,9 +270,7 @@ def row(restart: str, verdict: str = "drifted") -> dict[str, str]:
         ([[row("none")], [row("device")]], "blocks"),
     ],
 )
-def test_states_take_turns_only_where_nothing_waits_for_a_restart_on_any_host(
-    rows: list[list[dict[str, str]]], order: str
-) -> None:
+def test_states_take_turns_only_if_nothing_waits_for_a_restart(rows: list[list[dict[str, str]]], order: str) -> None:
     assert order_of(*rows) == order
 
 

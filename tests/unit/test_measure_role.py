@@ -119,10 +119,7 @@ NOTHING: dict[str, tuple[dict[str, Any], str]] = {
     "nowhere": ({"measure_workloads": ["fio"]}, "measure_fio_directory is empty"),
     "unnamed": ({"measure_workloads": ["command"]}, "measure_commands is empty"),
     "here": (
-        {
-            "measure_workloads": ["command"],
-            "measure_commands": [{"name": "x", "argv": ["true"], "directory": "here"}],
-        },
+        {"measure_workloads": ["command"], "measure_commands": [{"name": "x", "argv": ["true"], "directory": "here"}]},
         "command x: directory is here; it takes an absolute path",
     ),
 }

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Defaults, argument specification, tasks and README of every role agree."""
+"""Defaults, argument specification, tasks and README of every role agree; tunings hand on checkpoints and probation."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import known
+from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.role_options import module_options
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import known, role_specs
 from playing import ansible_playbook, environment
 
 COLLECTION = "zpower.sap_tuning."
@@ -80,3 +82,36 @@ def test_ansible_parses_all_examples(tmp_path):
     (tmp_path / "examples.yml").write_text(yaml.safe_dump(plays), encoding="utf-8")
     done = ansible_playbook("--syntax-check", "-i", "localhost,", "examples.yml", cwd=tmp_path, env=environment())
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("role", known_tunings())
+def test_the_role_of_a_tuning_changes_something_in_one_call(role):
+    paths = (TOP / "roles" / role / "tasks").glob("*.yml")
+    tasks = [task for path in paths for task in yaml.safe_load(path.read_text("utf-8"))]
+    calls = [task for task in tasks if "zpower.sap_tuning.tuning" in task and not task.get("check_mode")]
+    assert [call["zpower.sap_tuning.tuning"] for call in calls] == [{"name": role}]
+    assert not any(f"zpower.sap_tuning.{role}" in task for task in tasks)
+
+
+OFF = {"confirm_within": "0"}
+
+
+@pytest.mark.parametrize(
+    "given, expected",
+    [
+        ({}, {}),
+        ({"zpower_checkpoint": "cp", "zpower_lease": 60}, {"checkpoint": "cp", "lease": 60}),
+        ({"zpower_checkpoint": "", "zpower_lease": 0}, {"lease": 0}),
+        ({"zpower_confirm_within": "10m"}, {"confirm_within": "10m"}),
+        ({"zpower_confirm_within": 0, "zpower_rollback": True}, {**OFF, "state": "restored"}),
+        ({"zpower_confirm_within": "unlimited"}, OFF),
+        ({"zpower_probation": "only", "zpower_rollback": True}, {**OFF, "state": "restored"}),
+        ({"zpower_probation": "compare", "zpower_confirm_within": "10m"}, OFF),
+        ({"zpower_confirm": True, "zpower_confirm_within": "10m"}, {"state": "confirmed"}),
+        ({"zpower_confirm": False, "zpower_confirm_within": ""}, {}),
+    ],
+)
+def test_every_tuning_gets_the_options_of_checkpoints_and_probation(given, expected):
+    for role in known_tunings():
+        found = module_options(role, role_specs(role), {"sap_profile_shared": False, **given}.get)
+        assert {name: found[name] for name in found if name not in ("complete", "profiles")} == expected, role

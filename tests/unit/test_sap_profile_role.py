@@ -141,7 +141,7 @@ OF_TUNE = {
         {"db1": {"zpower_tunings": ["rps"]}, "db2": {"zpower_tunings": None}, "with1": {}, "with2": {}},
         {"with1": [None], "with2": ["with1"]},
         {"vars": profiles(DEFAULT)},
-    ),
+    )
 }
 
 

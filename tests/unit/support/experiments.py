@@ -27,10 +27,7 @@ def level(name: str, every: int, state: str = "present") -> dict[str, Any]:
     return {"name": name, "vars": {"rps_state": state, "rps_every": every}}
 
 
-RPS = {
-    "name": "rps",
-    "levels": [level("off", 1, "off"), level("all", 1), level("every-2", 2), level("every-4", 4)],
-}
+RPS = {"name": "rps", "levels": [level("off", 1, "off"), level("all", 1), level("every-2", 2), level("every-4", 4)]}
 POLARIZATION = {
     "name": "polarization",
     "levels": [{"name": "found", "found": True}, {"name": "vertical", "vars": {"cpu_polarization_mode": "vertical"}}],

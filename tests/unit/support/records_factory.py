@@ -18,10 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import Reader
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import (
-    Loaded,
-    record_path,
-)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded, record_path
 
 START = datetime(2026, 11, 20, 10, 0, 0, tzinfo=timezone.utc)
 

@@ -77,12 +77,16 @@ class Play:
         for stage in stages:
             self.step("judged", host, stage=stage)
 
-    def good(self, *hosts: str) -> None:
+    def apply(self, *hosts: str, **result: Any) -> None:
+        """Set the values of a batch; ``result``: of the call that sets them."""
         self.begin(*hosts)
         self.call(*hosts)
         self.judge(hosts[0], "preflight")
-        self.call(*hosts, tuning=[CHANGED])
+        self.call(*hosts, **result)
         self.judge(hosts[0], "applying")
+
+    def good(self, *hosts: str) -> None:
+        self.apply(*hosts, tuning=[CHANGED])
         self.call(*hosts)
         self.judge(hosts[0], "verifying", "confirming")
 

@@ -114,9 +114,7 @@ def test_hosts_have_orders_of_their_own_unless_they_measure_against_each_other(t
 
 
 @pytest.mark.parametrize("database", [{"throttle": 2}, TUNED])
-def test_a_peer_that_feels_the_change_joins_those_that_measure_against_it(
-    tmp_path: Path, database: dict[str, Any]
-) -> None:
+def test_a_peer_that_feels_the_change_joins_those_measuring_with_it(tmp_path: Path, database: dict[str, Any]) -> None:
     """Tuned itself, or loaded by several hosts at the same time."""
     play = {name: ready(name, "db1", **{**TUNED, **database}) for name in ("web1", "web2")}
     plans = planned(tmp_path, {**play, "db1": ready("db1", **database)})
@@ -144,9 +142,7 @@ def test_blocks_have_no_looks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("design", "steps"), [("auto", 12), ("alternate", 32), ("blocks", 12)])
-def test_a_tuning_that_waits_for_a_restart_makes_blocks_unless_a_design_is_named(
-    tmp_path: Path, design: str, steps: int
-) -> None:
+def test_a_pending_restart_makes_blocks_unless_a_design_is_named(tmp_path: Path, design: str, steps: int) -> None:
     waiting = {"tunings": {"rps": {"changed": True}}, "tuning": [row("rps", "drifted", "instance")]}
     variables = {
         "__measure_ready": PLAY["app1"],
@@ -245,9 +241,7 @@ def test_an_undecided_change_is_continued(tmp_path: Path) -> None:
         (NOISY, {"measures": False}, "its hosts were app1, app2, now app2"),
     ],
 )
-def test_what_cannot_be_continued_is_one_sentence(
-    tmp_path: Path, plan: Plan | None, app1: dict[str, Any], words: str
-) -> None:
+def test_what_cannot_be_continued_is_said(tmp_path: Path, plan: Plan | None, app1: dict[str, Any], words: str) -> None:
     if plan:
         measured(tmp_path, plan)
     hosts = {name: {"__measure_ready": found} for name, found in PLAY.items()}
@@ -326,9 +320,7 @@ LEFT = {
 
 
 @pytest.mark.parametrize(("final", "checkpoint", "both"), list(LEFT))
-def test_a_host_is_left_in_its_final_state_or_as_it_was_found(
-    tmp_path: Path, final: str, checkpoint: bool, both: bool
-) -> None:
+def test_a_host_ends_in_its_final_state_or_as_found(tmp_path: Path, final: str, checkpoint: bool, both: bool) -> None:
     session = {"tunings": ["rps", "smc_r"], "tuned": ["rps"], "untouched": ["smc_r"]}
     session |= {"partners": ["app1"], "steps": [{"phase": "before"}, {"phase": "after"}]}
     session |= {"checkpoint": CHANGE if checkpoint else ""}

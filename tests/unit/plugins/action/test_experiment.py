@@ -141,9 +141,7 @@ def test_a_half_measured_step_is_set_aside_and_done_again(tmp_path: Path) -> Non
     assert on_disk(tmp_path)["sessions"][1]["set_aside"] == 2
 
 
-def test_nothing_is_set_aside_out_of_a_folder_that_became_a_link(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_set_aside_from_a_folder_that_became_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned(tmp_path)
     measured(tmp_path, STEPS[:5])
     phase, number = STEPS[4]
@@ -341,7 +339,7 @@ def test_an_undecided_experiment_goes_on_with_more_rounds_under_its_name(tmp_pat
     assert {step["session"] for step in planned(tmp_path, **WIDE)["steps"]} == {2}, "resumed, and not continued again"
 
 
-def test_rounds_that_were_not_declared_are_not_added_after_the_last_look(tmp_path: Path) -> None:
+def test_undeclared_rounds_are_not_added_after_the_last_look(tmp_path: Path) -> None:
     with pytest.raises(AnsibleActionFail, match="^experiment_max_rounds is 40: the looks at a verdict end at 32$"):
         planned(tmp_path, rounds=6, max_rounds=40)
     planned(tmp_path, **WIDE)

@@ -42,9 +42,7 @@ def check(results: Path, host: str = "app1", tags: tuple[str, ...] = ("all",), *
         ({"change": 4711}, ["db1"], True),
     ],
 )
-def test_whom_a_host_measures_against(
-    tmp_path: Path, arguments: dict[str, Any], peers: list[str], measures: bool
-) -> None:
+def test_the_peers_of_a_host(tmp_path: Path, arguments: dict[str, Any], peers: list[str], measures: bool) -> None:
     result = check(tmp_path, **arguments)
     assert (result["host"], result["peers"], result["measures"]) == ("app1", peers, measures)
     assert not result["changed"] and not list(tmp_path.iterdir())
@@ -114,9 +112,7 @@ def test_about_how_long_a_round_takes(tmp_path: Path, arguments: dict[str, Any],
 
 
 @pytest.mark.parametrize(("declared", "last"), [(6, 32), (64, 64)])
-def test_rounds_that_were_not_declared_are_not_added_after_the_last_look(
-    tmp_path: Path, declared: int, last: int
-) -> None:
+def test_undeclared_rounds_are_not_added_after_the_last_look(tmp_path: Path, declared: int, last: int) -> None:
     # a measurement ends after its rounds unless more are allowed
     assert [check(tmp_path, **more)["most"] for more in ({}, {"max_rounds": 16})] == [6, 16]
     records = [*factory.make_change(factory.Plan(change="c1", hosts=("app1", "app2"), rounds=2))]

@@ -130,10 +130,11 @@ def test_a_measured_record_and_what_is_no_record_are_never_replaced(folder):
     path = Path(imported()["paths"][0])
     record = json.loads(path.read_text())
     record["workload"]["tool"] = "niping"
-    for text in (json.dumps(record), "[]"):
+    for text in (json.dumps(record), '{"workload": [1]}', "[]"):
         path.write_text(text)
         with pytest.raises(AnsibleActionFail, match="was not imported"):
             imported(replace=True)
+        assert path.read_text() == text
     path.write_text("{")
     with pytest.raises(AnsibleActionFail, match="cannot be read as a record"):
         imported()

@@ -320,7 +320,9 @@ def test_texts_of_a_host_reach_the_terminal_without_control_characters(call):
     assert result["failed"] and result["msg"].isprintable() and len(result["msg"]) < 5000
 
 
-@pytest.mark.parametrize("what", ["pipe", "link", "nested"])
+@pytest.mark.parametrize(
+    "what", ["pipe", "link", "[" * 100_000, '{"schema": 1}'], ids=["pipe", "link", "nested", "other"]
+)
 def test_what_lies_between_the_records_keeps_nobody_waiting(call, tmp_path, what):
     folder = tmp_path / "c1" / "app1"
     folder.mkdir(parents=True)
@@ -330,6 +332,6 @@ def test_what_lies_between_the_records_keeps_nobody_waiting(call, tmp_path, what
     elif what == "link":
         odd.symlink_to("/dev/zero")
     else:
-        odd.write_text("[" * 100_000)
+        odd.write_text(what)
     result, seen = call(measured(), **BEFORE)
     assert len(result["paths"]) == 1 and seen["calibrated"] == {}

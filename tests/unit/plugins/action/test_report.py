@@ -120,9 +120,7 @@ def test_one_byte_that_differs_is_mended_and_only_the_formats_asked_for(results:
         (-0.3, 3, "inconclusive", True),
     ],
 )
-def test_fail_on_fails_after_everything_was_written(
-    tmp_path: Path, effect: float, rounds: int, fail_on: str, failed: bool
-) -> None:
+def test_fail_on_fails_after_writing(tmp_path: Path, effect: float, rounds: int, fail_on: str, failed: bool) -> None:
     write_change(tmp_path, make_change(Plan(change=CHANGE, effect=effect, rounds=rounds)))
     result = run({"results": str(tmp_path), "change": CHANGE, "fail_on": fail_on})
     assert result.get("failed", False) is failed
@@ -201,9 +199,7 @@ def test_a_broken_record_is_a_warning_and_a_problem(results: Path) -> None:
         ({"results": "/proc", "change": "tty"}, "the report cannot be written into /proc/tty: "),
     ],
 )
-def test_values_that_cannot_be_used_are_said_in_one_sentence(
-    results: Path, arguments: dict[str, Any], words: str
-) -> None:
+def test_values_that_cannot_be_used_are_one_sentence(results: Path, arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(AnsibleActionFail) as caught:
         run({"results": str(results), **arguments})
     assert words in str(caught.value)
@@ -282,9 +278,7 @@ class TestRepeat:
         ("tool", "tunings", "playbook"),
         [("pingpong", [{}], "before_after"), ("pingpong", [], "measure"), ("import", [], ""), ("import", [{}], "")],
     )
-    def test_what_measures_it_again_depends_on_what_was_recorded(
-        self, tool: str, tunings: list[Any], playbook: str
-    ) -> None:
+    def test_what_measures_it_again_depends_on_the_records(self, tool: str, tunings: list[Any], playbook: str) -> None:
         loaded = load([make_record([50.0, 50.0])])
         records = [replace(item, workload=item.workload._replace(tool=tool)) for item in loaded.records]
         loaded = replace(loaded, records=records, tunings=tunings)

@@ -24,18 +24,11 @@ def fixture_play(tmp_path: Path) -> Play:
     return Play(tmp_path)
 
 
-def applied(play: Play, *hosts: str) -> None:
-    """A batch whose values are set."""
-    play.begin(*hosts)
-    play.call(*hosts)
-    play.judge(hosts[0], "preflight", "applying")
-
-
 def in_batch_2(play: Play) -> None:
     """A rollout whose second batch is set."""
     play.plan()
     play.good("app1")
-    applied(play, "app2", "app3")
+    play.apply("app2", "app3")
 
 
 def stopped(play: Play, host: str, stage: str = "verifying", match: str | None = None) -> None:
@@ -214,7 +207,7 @@ def test_values_that_cannot_be_taken_back_are_unknown_with_the_reason(
     play: Play, result: dict[str, Any], reason: str
 ) -> None:
     play.plan()
-    applied(play, "app1")
+    play.apply("app1")
     play.call("app1", tuning=[DRIFTED], drift=[DRIFTED["reason"]])
     stopped(play, "app1")
     play.hosts["app1"]["__rollout_error"] = {"stage": "stopped", "reason": "the call failed"}
@@ -235,7 +228,7 @@ def test_a_host_that_fails_for_all_in_a_gate_is_not_lost(play: Play) -> None:
 
 def test_a_batch_may_be_left_as_it_is(play: Play) -> None:
     play.plan(on_failure="leave")
-    applied(play, "app1")
+    play.apply("app1")
     play.call("app1", tuning=[DRIFTED], drift=[DRIFTED["reason"]])
     stopped(play, "app1")
     rescued(play, "app1")

@@ -39,11 +39,7 @@ def in_batch_2(folder: Path) -> Play:
     play = Play(folder)
     play.plan()
     play.good("app1")
-    play.begin("app2", "app3")
-    play.call("app2", "app3")
-    play.judge("app2", "preflight")
-    play.call("app2", "app3", tuning=[CHANGED])
-    play.judge("app2", "applying")
+    play.apply("app2", "app3", tuning=[CHANGED])
     return play
 
 

@@ -61,9 +61,7 @@ def test_the_imported_virtualization_study(tmp_path: Path) -> None:
     assert not any(item["knee"] for item in curves), "a study with one value for each point proves no knee"
 
 
-def test_a_terminal_shows_the_headline_and_the_page_or_else_the_first_file(
-    results: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_terminal_shows_headline_and_page_or_the_first_file(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     monkeypatch.setattr(action.ActionModule, "say", lambda _self, lines: said.extend(lines))
     arguments = {"results": str(results), "change": CHANGE, "x": "context.guests"}

@@ -154,9 +154,7 @@ def test_an_error_in_a_template_names_the_variable(text: str, words: str) -> Non
         options("rps", rps_every=text)
 
 
-def test_a_name_that_is_no_tuning_is_an_error_and_one_of_the_module_names_the_variable(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_errors_name_the_tuning_or_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AnsibleActionFail, match="name must be one of"):
         options("rsp")
     said = {"failed": True, "msg": "every: 0 is out of range; use 1 to 8192"}

@@ -77,9 +77,7 @@ def of_role(calls: list[dict[str, Any]], name: str, **variables: Any) -> dict[st
     return options
 
 
-def test_a_rollback_takes_back_the_whole_journal_and_not_only_what_is_asked_for_now(
-    calls: list[dict[str, Any]],
-) -> None:
+def test_a_rollback_takes_back_the_journal_and_not_only_what_is_asked_for(calls: list[dict[str, Any]]) -> None:
     """A tunable that has left the inventory is in the journal still."""
     asked = {
         "aix_tunables_values": {"no.tcp_fastlo": {"value": 1, "reason": "trial"}},
@@ -431,9 +429,7 @@ def preflight(monkeypatch: pytest.MonkeyPatch, *rows: dict[str, Any], **variable
     return run(arguments, check=True, **variables)
 
 
-def test_a_preflight_unites_the_host_and_its_platform(
-    monkeypatch: pytest.MonkeyPatch, calls: list[dict[str, Any]]
-) -> None:
+def test_a_preflight_unites_host_and_platform(monkeypatch: pytest.MonkeyPatch, calls: list[dict[str, Any]]) -> None:
     assert "preflight" not in run({"names": ["rps"]}) and "preflight" not in calls[0], "other calls have none"
     verdicts = ("compliant", "drifted", "pending_restart", "failed", "unsupported", "not_applicable")
     rows = [{**platform_row(verdict), "subject": verdict} for verdict in verdicts]

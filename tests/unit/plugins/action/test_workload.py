@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which records a call of the module measure_workload is going to write."""
+"""Which records a call of the modules measure_workload and enqt is going to write."""
 
 import base64
 import json
@@ -9,11 +9,13 @@ from unittest.mock import ANY
 import pytest
 from action_options import names_of
 from ansible_collections.zpower.sap_tuning.plugins.action import measure_workload
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqueue
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.measuring import encoded
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import role_values
 
 SESSION = {"tool": "netperf", "port": 3298, "control_port": 3299, "token": "t"}
+LOCKS = {**SESSION, "tool": "enqt"}
 
 
 def test_names_of_the_workloads_of_tools():
@@ -24,6 +26,21 @@ def test_names_of_the_workloads_of_tools():
     assert names_of("measure_workload", **arguments) == ["netperf-latency"]
     names = names_of("measure_workload", workload="openssl", openssl={"ciphers": ["aes-128-gcm"], "bytes": "1024"})
     assert names == ["openssl-aes-128-gcm-1024B"]
+
+
+def test_the_name_of_a_record_of_locks_is_that_of_the_module():
+    assert names_of("enqt", session=LOCKS) == ["enqt-sd_benchmark"]
+    assert names_of("enqt", session=LOCKS, load="create_locks", processes="5") == ["enqt-create_locks-x5"]
+    assert names_of("enqt", session=None) == ["-sd_benchmark"]
+    with pytest.raises(ValueError, match="processes"):
+        names_of("enqt", session=LOCKS, processes="many")
+
+    class Tool(enqueue.LockWorkload):
+        tool = "enqt"
+        METRICS = {"create_locks": enqueue.time_of("lock_us")}
+
+    asked = enqueue.Asked("create_locks", 10, 1000, 5, 15.0, False)
+    assert [Tool(asked, None).name] == names_of("enqt", session=LOCKS, load="create_locks", processes=5)
 
 
 def test_options_that_are_no_dictionary():

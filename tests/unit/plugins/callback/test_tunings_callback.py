@@ -150,6 +150,14 @@ def rows(one: Any) -> list[str]:
     return [line for line in one._display.lines[head + 1 :] if "  " in line]
 
 
+def ran(one: Any, *results: object, **others: object) -> Any:
+    """Send these results of app1, and one result of each other host, and end the run."""
+    for host, result in [*(("app1", result) for result in results), *others.items()]:
+        one.v2_runner_on_ok(outcome(host, result))
+    one.v2_playbook_on_stats(Stats())
+    return one
+
+
 @pytest.fixture
 def evidence(callback: Make, tmp_path: Path) -> Make:
     """A run with evidence: the callback; its document is read by ``document``."""
@@ -173,9 +181,7 @@ def test_without_a_lock_the_slice_is_kept_and_a_warning_says_so(
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    one = evidence(hosts=["app1"], zpower_run="4711")
-    one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
-    one.v2_playbook_on_stats(Stats())
+    one = ran(evidence(hosts=["app1"], zpower_run="4711"), {"tuning": [RECORD]})
     (path,) = (tmp_path / "verify" / "run-4711" / "slices").iterdir()
     assert json.loads(path.read_text("utf-8"))["run"]["ended"]
     assert one._display.lines[-1] == f"Evidence: {path}"
@@ -192,10 +198,7 @@ def outcomes(found: dict[str, Any]) -> dict[str, tuple[str, str]]:
 
 class TestTable:
     def test_a_row_for_each_record_and_a_line_of_totals(self, callback: Make) -> None:
-        one = callback()
-        one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
-        one.v2_runner_on_ok(outcome("app1", {"stdout": "tuning"}))
-        one.v2_playbook_on_stats(Stats())
+        one = ran(callback(), {"tuning": [RECORD]}, {"stdout": "tuning"})
         assert one._display.lines == [
             "TUNINGS",
             "host  tuning  subject  running  stored          next boot  verdict",
@@ -209,8 +212,7 @@ class TestTable:
             one = callback()
             tunings.CallbackModule._owner = None
             one._display.verbosity = verbosity
-            one.v2_runner_on_ok(outcome("app1", {"tuning": [COMPLIANT]}))
-            one.v2_playbook_on_stats(Stats())
+            ran(one, {"tuning": [COMPLIANT]})
             assert sum("rps_cpus=f" in line for line in one._display.lines) == count
             assert ("1 compliant row is not shown; -v shows them" in one._display.lines) is not bool(count)
             assert one._display.lines[-1] == "1 host: 1 ok. 1 row: 1 compliant."
@@ -237,15 +239,12 @@ class TestTable:
     def test_a_record_of_nothing_is_a_note_and_only_where_there_is_no_other(
         self, callback: Make, shown: Display
     ) -> None:
-        one = callback()
-        one.v2_runner_on_ok(outcome("app1", {"tuning": [NOTHING]}))
-        one.v2_playbook_on_stats(Stats())
+        one = ran(callback(), {"tuning": [NOTHING]})
         assert shown.errors == [], "without evidence, there may be nothing to take back"
         assert "app1: nothing to take back of rps" in one._display.lines
         one.v2_playbook_on_play_start(Play(["app1"], ident="2"))
         one._display.lines.clear()
-        one.v2_runner_on_ok(outcome("app1", {"tuning": [NOTHING, RECORD]}))
-        one.v2_playbook_on_stats(Stats())
+        ran(one, {"tuning": [NOTHING, RECORD]})
         assert [row.split()[2] for row in rows(one)] == ["hsi0"]
         assert not any("nothing" in line for line in one._display.lines)
         assert one._display.lines[-1] == "1 host: 1 ok. 1 row: 1 changed."
@@ -254,8 +253,7 @@ class TestTable:
         one = callback(Play(["app1", "app2"]))
         one.v2_runner_on_ok(outcome("app1", {"tuning": [DRIFTED]}))
         one.v2_runner_on_ok(outcome("app2", {"tuning": [DRIFTED]}))
-        one.v2_runner_on_ok(outcome("app1", {"tuning": [NOTHING]}))
-        one.v2_playbook_on_stats(Stats())
+        ran(one, {"tuning": [NOTHING]})
         assert [row.split()[0] for row in rows(one)] == ["app2"]
         assert "app1: nothing to take back of rps" in one._display.lines
 
@@ -264,8 +262,7 @@ class TestTable:
         one._display.verbosity = 1
         reason = "RPS is a facility of the Linux kernel"
         record = dict(RECORD, subject="all", verdict="not_applicable", before={}, after={}, reason=reason)
-        one.v2_runner_on_ok(outcome("app1", {"tuning": [record]}))
-        one.v2_playbook_on_stats(Stats())
+        ran(one, {"tuning": [record]})
         assert rows(one)[0].split() == ["app1", "rps", "all", "-", "-", "-", "not", "applicable"]
         assert f"app1: {reason}" in one._display.lines
 
@@ -281,19 +278,15 @@ class TestTable:
     def test_of_two_instances_one_prints(self, callback: Make) -> None:
         first, second = callback(), callback()
         for one in (first, second):
-            one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
-            one.v2_playbook_on_stats(Stats())
+            ran(one, {"tuning": [RECORD]})
         assert first._display.lines and not second._display.lines
 
     def test_a_second_playbook_has_a_table_of_its_own_with_the_last_record_of_a_subject(self, callback: Make) -> None:
-        one = callback()
-        one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
-        one.v2_playbook_on_stats(Stats())
+        one = ran(callback(), {"tuning": [RECORD]})
         one._display.lines.clear()
         one.v2_playbook_on_play_start(Play(["app2"], ident="2"))
         one.v2_runner_on_ok(outcome("app2", {"tuning": [RECORD]}))
-        one.v2_runner_on_ok(outcome("app2", {"tuning": [DRIFTED]}))
-        one.v2_playbook_on_stats(Stats())
+        ran(one, app2={"tuning": [DRIFTED]})
         assert [(row.split()[0], row.split()[-1]) for row in rows(one)] == [("app2", "drifted")]
 
     def test_a_brief_task_that_fails_hides_its_rows_from_ansible_alone(self, callback: Make) -> None:
@@ -312,10 +305,7 @@ class TestTable:
 
     @pytest.mark.parametrize("tuning", [None, "text", {"name": "rps"}, [None, "x", {"name": "rps"}]])
     def test_results_of_other_modules_are_passed_over(self, callback: Make, tuning: object) -> None:
-        one = callback()
-        one.v2_runner_on_ok(outcome("app1", {"tuning": tuning}))
-        one.v2_runner_on_ok(outcome("app1", "text"))
-        one.v2_playbook_on_stats(Stats())
+        one = ran(callback(), {"tuning": tuning}, "text")
         assert one._display.lines == []
 
     @pytest.mark.parametrize(
@@ -326,8 +316,7 @@ class TestTable:
         one = callback(Play([*(f"odd{at}" for at in range(len(values))), "app1"]))
         for at, value in enumerate(values):
             one.v2_runner_on_ok(outcome(f"odd{at}", {"tuning": [{**RECORD, "verdict": "failed", place: value}]}))
-        one.v2_runner_on_ok(outcome("app1", {"tuning": [RECORD]}))
-        one.v2_playbook_on_stats(Stats())
+        ran(one, {"tuning": [RECORD]})
         assert [line for line in one._display.lines if line.startswith("app1")]
 
     def test_a_long_text_of_a_host_is_cut_and_has_no_control_characters(self, callback: Make) -> None:
@@ -362,8 +351,7 @@ class TestRollout:
         left_out = {"app17": "left out by Ada Byron: a new machine comes in May"}
         begun = {"rollout": {"results": str(tmp_path), "change": "c1", "run": "r1", "left_out": left_out}}
         one.v2_runner_on_ok(outcome("app1", begun, task(action="zpower.sap_tuning.rollout", run_once=True)))
-        one.v2_runner_on_ok(outcome("app1", call(RECORD)))
-        one.v2_playbook_on_stats(Stats())
+        ran(one, call(RECORD))
         found = document(tmp_path, "rollout")
         assert outcomes(found) == {"app1": ("ok", ""), "app17": ("skipped", left_out["app17"])}
         assert found["headline"] == "1 host is as requested, 1 skipped. Of 1 row, 1 changed."
@@ -373,8 +361,7 @@ class TestRollout:
         one = evidence("rollout", ["app1"])
         one.v2_runner_on_failed(outcome("app1", {"msg": "rescued"}, task(run_once=True)))
         one.v2_runner_on_failed(outcome("app1", {"msg": "ignored"}, task(run_once=True)), ignore_errors=True)
-        one.v2_runner_on_ok(outcome("app1", call(RECORD)))
-        one.v2_playbook_on_stats(Stats())
+        ran(one, call(RECORD))
         found = document(tmp_path, "rollout")
         assert found["result"] == "compliant" and "stopped" not in found["run"]
 
@@ -414,8 +401,7 @@ class TestRollout:
         one = evidence("rollout", ["app1"])
         for record in (DRIFTED, {**RECORD, "remarks": ["on probation"]}, later):
             one.v2_runner_on_ok(outcome("app1", call(record)))
-        one.v2_runner_on_ok(outcome("app1", call(NOTHING)))
-        one.v2_playbook_on_stats(Stats())
+        ran(one, call(NOTHING))
         (row,) = document(tmp_path, "rollout")["hosts"][0]["rows"]
         assert row["verdict"] == verdict
         assert row["reason"] == (RECORD if later is COMPLIANT else later)["reason"]
@@ -439,8 +425,7 @@ class TestEvidence:
         one = evidence(batch=["app1"])
         one.v2_runner_on_ok(outcome("app1", call(COMPLIANT)))
         one.v2_playbook_on_play_start(Play(batch=["app2"], zpower_evidence="verify", zpower_results=str(tmp_path)))
-        one.v2_runner_on_ok(outcome("app2", call(DRIFTED)))
-        one.v2_playbook_on_stats(Stats())
+        ran(one, app2=call(DRIFTED))
         found = document(tmp_path)
         assert [host["outcome"] for host in found["hosts"]] == ["ok", "ok", "not_reached"]
         assert found["result"] == "error" and found["run"]["ended"]
@@ -474,9 +459,7 @@ class TestEvidence:
         one = evidence("verify", ["app1", "app2"], zpower_rollback=back)
         unused = {**COMPLIANT, "subject": "all"}
         waiting = {**DRIFTED, "verdict": "pending_restart"}
-        one.v2_runner_on_ok(outcome("app1", call(unused)))
-        one.v2_runner_on_ok(outcome("app2", call(waiting)))
-        one.v2_playbook_on_stats(Stats())
+        ran(one, call(unused), app2=call(waiting))
         found = document(tmp_path, kind)
         assert found["run"]["kind"] == kind and found["run"]["check"]
         assert found["result"] == "drift", "a value that waits for a restart is not taken back yet"
@@ -531,9 +514,7 @@ class TestEvidence:
 
     @pytest.mark.parametrize("kind", ["rollout", "confirm"])
     def test_other_kinds_have_their_own_folder(self, evidence: Make, tmp_path: Path, kind: str) -> None:
-        one = evidence(kind, ["app1"])
-        one.v2_runner_on_ok(outcome("app1", call({**COMPLIANT, "verdict": "pending_restart"})))
-        one.v2_playbook_on_stats(Stats())
+        ran(evidence(kind, ["app1"]), call({**COMPLIANT, "verdict": "pending_restart"}))
         found = document(tmp_path, kind)
         assert (found["run"]["kind"], found["run"]["check"], found["result"]) == (kind, False, "compliant")
 
@@ -549,12 +530,7 @@ class TestEvidence:
         ],
     )
     def test_drift_is_no_error_of_a_host(
-        self,
-        evidence: Make,
-        tmp_path: Path,
-        result: dict[str, Any],
-        failure: dict[str, Any],
-        expected: str,
+        self, evidence: Make, tmp_path: Path, result: dict[str, Any], failure: dict[str, Any], expected: str
     ) -> None:
         one = evidence(hosts=["app1"])
         one.v2_runner_on_ok(outcome("app1", result))
@@ -690,12 +666,11 @@ class TestEvidence:
     ) -> None:
         one = evidence()
         one._format = form
-        one.v2_runner_on_ok(outcome("app1", call(RECORD, NOTHING)))
-        one.v2_playbook_on_stats(Stats())
+        ran(one, call(RECORD, NOTHING))
         assert [json.loads(line) for line in one._display.lines] == printed
         assert document(tmp_path)["run"]["ended"]
 
-    def test_a_refusal_of_a_later_play_writes_what_came_before(
+    def test_a_refusal_of_a_later_play_keeps_what_came_before(
         self, evidence: Make, tmp_path: Path, shown: Display
     ) -> None:
         one = evidence("site", ["app1", "app2"])
@@ -739,7 +714,7 @@ class TestEvidence:
         ]
         assert document(tmp_path)["run"]["ended"]
 
-    def test_the_run_is_that_of_the_command_line(
+    def test_the_run_has_the_command_line(
         self, evidence: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         given = {
@@ -771,8 +746,7 @@ def test_any_error_of_the_callback_is_a_sentence_and_an_exit_code(
 
     monkeypatch.setattr(f"{tunings.__name__}.{broken}", fail)
     with pytest.raises(SystemExit) as ended:
-        one.v2_runner_on_ok(outcome("app1", call(RECORD)))
-        one.v2_playbook_on_stats(Stats())
+        ran(one, call(RECORD))
     assert ended.value.code == 2 and any("RecursionError: maximum recursion depth" in said for said in shown.errors)
 
 

@@ -36,9 +36,7 @@ def seconds(*names: str, **variables: Any) -> int:
         (("smc",), {"smc_restart": ["PRD_00"], "zpower_host_timeout": 0}, 0),
     ],
 )
-def test_the_limit_has_the_restarts_that_were_asked_for(
-    names: tuple[str, ...], variables: dict[str, Any], found: int
-) -> None:
+def test_the_limit_includes_the_restarts(names: tuple[str, ...], variables: dict[str, Any], found: int) -> None:
     assert seconds(*names, **variables) == found
 
 

@@ -223,9 +223,7 @@ class TestTwoHosts:
             profile = f"/usr/sap/C11/SYS/profile/C11_D00_{virtual}"
             instance = {"sid": "C11", "name": "D00", "host": virtual, "profile": profile}
             return host(
-                row("sap_profile", profile, **more),
-                row("rps", f"hsi_{name}"),
-                facts=platform(sap_instances=[instance]),
+                row("sap_profile", profile, **more), row("rps", f"hsi_{name}"), facts=platform(sap_instances=[instance])
             )
 
         assert self.lines(own("app3", "sapvirt3"), own("app7", "sapvirt7")) == ["0 differences"]

@@ -109,10 +109,7 @@ def test_the_result(outcomes: list[str], verdicts: list[str], more: dict[str, An
 @pytest.mark.parametrize(
     ("made", "headline"),
     [
-        (
-            samples.site(),
-            "5 of 12 hosts are not compliant; 1 host failed, 2 unreachable, 1 not reached.",
-        ),
+        (samples.site(), "5 of 12 hosts are not compliant; 1 host failed, 2 unreachable, 1 not reached."),
         (samples.site(ended=None), "The run did not end: its controller was stopped, or it is still running; 5 of 12"),
         (one(row()), "1 host is compliant."),
         (one(row(verdict="waived"), row(subject="eth0")), "1 host is compliant. Of 2 rows, 1 waived."),

@@ -13,11 +13,7 @@ from typing import Any
 
 import evidence_samples as samples
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import (
-    files,
-    to_html,
-    view,
-)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, to_html, view
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.shapes import OUTCOMES
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS

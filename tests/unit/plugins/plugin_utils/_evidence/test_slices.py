@@ -239,9 +239,7 @@ def test_without_a_slice_there_is_nothing_to_unite_and_a_link_is_refused(tmp_pat
 
 
 @pytest.mark.parametrize(("code", "said"), [(errno.ENOLCK, "refuses the lock"), (errno.EWOULDBLOCK, "for 0 s")])
-def test_without_the_lock_the_slice_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, said: str
-) -> None:
+def test_without_a_lock_slices_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, said: str) -> None:
     def refuse(_handle: int, _operation: int) -> None:
         raise OSError(code, "refused")
 

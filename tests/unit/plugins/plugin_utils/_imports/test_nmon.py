@@ -6,10 +6,7 @@ import re
 from datetime import datetime, timedelta
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon import (
-    Reader,
-    samples_of,
-)
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon import Reader, samples_of
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import (
     ALL_CPUS,
     ENTITLED,

@@ -7,21 +7,15 @@ from __future__ import annotations
 import copy
 import functools
 import json
+import operator
 
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS, Reader
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change, validate
-from jsonschema import Draft202012Validator
-from places import FIXTURES, SCHEMAS
-
-
-@functools.cache
-def validator(name):
-    schema = json.loads((SCHEMAS / f"{name}-1.schema.json").read_text(encoding="utf-8"))
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
+from documents import put, schema_errors, schema_of
+from places import FIXTURES
 
 
 def validate_tunings(record):
@@ -36,21 +30,12 @@ def validate_tunings(record):
 CHECKS = {"measurement": validate, "tunings": validate_tunings}
 
 
-def errors(name, document):
-    return list(validator(name).iter_errors(document))
-
-
 def changed(record, path, value):
     """A copy of the record with one item replaced, or taken out where ``value`` is ``...``."""
     record = copy.deepcopy(record)
-    *way, last = path
-    item = record
-    for step in way:
-        item = item[step]
-    if value is ...:
-        del item[last]
-    else:
-        item[last] = value
+    if value is not ...:
+        return put(record, path, value)
+    del functools.reduce(operator.getitem, path[:-1], record)[path[-1]]
     return record
 
 
@@ -87,7 +72,7 @@ def aix_round():
 )
 def test_what_is_written_fits_schema_and_check(record):
     kind = record["schema"].split("/")[1]
-    assert errors(kind, record) == []
+    assert schema_errors(kind, record) == []
     assert CHECKS[kind](record) is None
 
 
@@ -144,12 +129,12 @@ def test_both_turn_away_the_same_records(path, value, named):
     kind = "tunings" if tunings else "measurement"
     sound = factory.make_tunings("app1", "after", 1) if tunings else factory.make_record([50.0] * 6)
     record = changed(sound, path, value)
-    assert errors(kind, record)
+    assert schema_errors(kind, record)
     assert CHECKS[kind](record).startswith(f"{named} is ")
 
 
 def test_the_schema_of_tunings_has_the_verdicts():
-    assert validator("tunings").schema["$defs"]["tuning"]["properties"]["verdict"]["enum"] == list(VERDICTS)
+    assert schema_of("tunings")["$defs"]["tuning"]["properties"]["verdict"]["enum"] == list(VERDICTS)
 
 
 def test_figures_that_no_statistics_survive_and_what_is_no_record_are_turned_away():
@@ -173,12 +158,12 @@ def test_figures_that_no_statistics_survive_and_what_is_no_record_are_turned_awa
 )
 def test_reports_fit_their_schema(tmp_path, plan, tuned):
     factory.write_change(tmp_path, factory.make_change(plan), factory.change_tunings(plan) if tuned else ())
-    assert errors("report", compare_change(load_change(tmp_path, plan.change))) == []
+    assert schema_errors("report", compare_change(load_change(tmp_path, plan.change))) == []
 
 
 def test_reports_without_usable_records_fit_their_schema(tmp_path):
     report = compare_change(load_change(tmp_path, "nothing"))
-    assert errors("report", report) == []
+    assert schema_errors("report", report) == []
     assert report["verdict"] == "NO DATA"
     assert report["headline"] == "No measurement of this change was found."
     plan = factory.Plan(control=False)
@@ -189,7 +174,7 @@ def test_reports_without_usable_records_fit_their_schema(tmp_path):
     factory.write_change(tmp_path, records)
     (tmp_path / plan.change / "app1" / "notes.json").write_text("{", encoding="utf-8")
     report = compare_change(load_change(tmp_path, plan.change))
-    assert errors("report", report) == []
+    assert schema_errors("report", report) == []
     assert report["counts"]["NO DATA"] == 2
     assert len(report["problems"]) == 1
 
@@ -208,4 +193,4 @@ def test_files_of_earlier_versions_are_still_valid(file, formats):
     documents = [one for item in stored.values() for one in (item if isinstance(item, list) else [item])]
     assert {document["schema"].split("/")[1] for document in documents} == formats
     for document in documents:
-        assert errors(document["schema"].split("/")[1], document) == []
+        assert schema_errors(document["schema"].split("/")[1], document) == []

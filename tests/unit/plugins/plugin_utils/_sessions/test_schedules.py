@@ -29,9 +29,7 @@ def order(seed: str = "c1 app1", most: int = 16, done: int = 0, last: int = 0) -
         ({"a": [], "b": [], "c": ["a", "b"]}, dict.fromkeys("abc", "a b c")),
     ],
 )
-def test_hosts_that_measure_against_each_other_share_an_order(
-    peers: dict[str, list[str]], groups: dict[str, str]
-) -> None:
+def test_hosts_that_measure_each_other_share_an_order(peers: dict[str, list[str]], groups: dict[str, str]) -> None:
     assert {host: " ".join(group) for host, group in schedules.groups(peers, peers).items()} == groups
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Evidence of 0.9.0 with waivers, slices of a run, and a rollout whose controller was killed: read without a loss.
+"""Files of 0.9.0: evidence is read without a loss, and what was killed or has not ended is continued.
 
 The playbook captures of 0.9.0 wrote the evidence, the action rollout of 0.9.0 the rollout; only paths are others.
 """
@@ -14,14 +14,24 @@ from typing import Any
 import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail
-from ansible_collections.zpower.sap_tuning.plugins.action import evidence_diff_info, evidence_unite, rollout
+from ansible_collections.zpower.sap_tuning.plugins.action import (
+    before_after,
+    calibrate,
+    evidence_diff_info,
+    evidence_unite,
+    experiment,
+    rollout,
+)
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import waivers
+from experiments import HOSTS, RPS
+from places import FIXTURES
 from rollout_play import Play
 
-FILES = Path(__file__).resolve().parents[2] / "fixtures" / "evidence" / "version-0.9.0.json"
-WRITTEN: dict[str, Any] = json.loads(FILES.read_text())
+FILES = [FIXTURES / kind / "version-0.9.0.json" for kind in ("evidence", "sessions")]
+WRITTEN: dict[str, Any] = {name: document for path in FILES for name, document in json.loads(path.read_text()).items()}
 (SINGLE,) = [name for name in WRITTEN if name.endswith("/verify.json")]
 SLICES = [document for name, document in WRITTEN.items() if "/slices/" in name]
+FACTOR = {**RPS, "levels": RPS["levels"][:2]}
 (ROLLOUT,) = [name for name in WRITTEN if name.startswith("rollouts/")]
 
 
@@ -70,9 +80,7 @@ def test_waivers_still_accept_what_they_accepted() -> None:
     assert owners == {"Ada Byron", "Grace Hopper"}
 
 
-def test_a_rollout_goes_on_with_the_same_version_and_keeps_what_it_knew(
-    results: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_version_goes_on_with_a_rollout_as_it_was(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rollout, "collection_version", lambda _name: "0.9.0")
     old = WRITTEN[ROLLOUT]
     play = Play(results)
@@ -82,9 +90,7 @@ def test_a_rollout_goes_on_with_the_same_version_and_keeps_what_it_knew(
     assert play.values(2) == {"app2": "unknown", "app3": "unknown"} and play.batch(1) == old["batches"][0]
 
 
-def test_another_version_refuses_the_rollout_and_leaves_its_file(
-    results: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_version_refuses_a_rollout_and_leaves_its_file(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rollout, "collection_version", lambda _name: "1.0.0")
     before = (results / ROLLOUT).read_bytes()
     with pytest.raises(AnsibleActionFail) as caught:
@@ -92,3 +98,38 @@ def test_another_version_refuses_the_rollout_and_leaves_its_file(
     assert str(caught.value).startswith("Rollout rps-2026-11 was begun with another plan: ")
     assert "0.9.0" in str(caught.value) and "1.0.0" in str(caught.value)
     assert (results / ROLLOUT).read_bytes() == before
+
+
+def test_a_killed_experiment_is_resumed_and_ended(results: Path) -> None:
+    """It was killed in the second step, which app1 had finished and app2 had not."""
+    play = {"ansible_play_batch": [*HOSTS], "hostvars": {host: {} for host in HOSTS}}
+    given: dict[str, Any] = {"change": "rps-levels", "results": str(results), "factors": [FACTOR]}
+    found = run_action(experiment, {**given, "rounds": 6, "max_rounds": 8}, variables=play)
+    assert found["resumed"] and found["msg"] == "1 of at most 16 steps are done"
+    assert [(step["label"], step["hosts"]) for step in found["steps"][:2]] == [
+        ("all 2", ["app2"]),
+        ("off 1", ["app1", "app2"]),
+    ]
+    assert [(part["rounds"], part["end"]) for part in found["parts"]] == [(6, 11), (8, 15)]
+    assert len(list((results / "rps-levels").glob("unfinished-2-app2-*"))) == 2
+    run_action(experiment, {**given, "event": "ended"}, variables=play)
+    first, second = json.loads((results / "rps-levels" / "experiment.json").read_text())["sessions"]
+    assert (first["ended"], second["set_aside"], second["failures"]) == (None, 2, {})
+    assert second["ended"] is not None
+
+
+def test_a_change_of_two_states_is_continued(results: Path) -> None:
+    common = {"measures": True, "rounds": 6, "most": 16, "minutes": 0.0, "runs": 5, "calibration": "none"}
+    peers = {"app1": ["app2"], "app2": ["app1"]}
+    hosts: dict[str, Any] = {
+        host: {"__measure_ready": {**common, "peers": peers[host], "workloads": [{"name": "niping"}]}} for host in HOSTS
+    }
+    given = {"event": "begun", "change": "rps-2026-11", "results": str(results), "continue": True}
+    play = {"ansible_play_batch": [*HOSTS], "hostvars": hosts}
+    found = run_action(before_after, given, variables=play)
+    assert (found["session"], found["done"], found["last"], found["most"]) == (2, 1, 1, 16)
+
+
+def test_a_calibration_is_continued(results: Path) -> None:
+    found = run_action(calibrate, {"event": "planned", "results": str(results), "rounds": 8})
+    assert (found["first_round"], found["session"]) == (3, 2)
