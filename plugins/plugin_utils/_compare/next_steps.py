@@ -24,8 +24,10 @@ CONFIRM_FROM = 100
 """Simulated: with spikes in 10 % of the rounds 5 to 16 % of such sites name a host after 6 rounds, 1.5 % after 8."""
 DECIDED = " (enough for two of three measurements if nothing changed, for one of three if the change is near the limit)"
 """Simulated for this collection (150 measurements a cell, eight noises): 47 to 100 % and 9 to 57 %."""
-MOST_HOSTS = 8
-"""More names than this make a command unreadable."""
+MOST_NAMED = 8
+"""More names than this make a sentence unreadable."""
+MOST_HOSTS = 64
+"""A longer list of hosts belongs into a file, not into a command."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 COLLECTION = "zpower.sap_tuning"
@@ -84,7 +86,7 @@ def next_steps(
         steps.append(f"Take the change back where it made things worse{_rollback(facts, _worse_hosts(rows))}.")
     elif first and harmed:
         if first["hosts"] >= CONFIRM_FROM and first["rounds"] < LOOKS[1].rounds:
-            again = f"{LOOKS[1].rounds} rounds per state on {', '.join(sorted(harmed)[:MOST_HOSTS])}"
+            again = f"{LOOKS[1].rounds} rounds per state on {', '.join(sorted(harmed)[:MOST_NAMED])}"
             steps.append(f"Measure {again}: among so many hosts one looks harmed by chance if its rounds have spikes.")
         steps.append(f"Take the change back where it made things worse{_rollback(facts, harmed)}.")
     if first and first["warnings"]:
@@ -126,7 +128,14 @@ def _rollback(facts: ChangeFacts, hosts: Iterable[str] = ()) -> str:
     """How to take the change back: only its own tunings, because the playbook alone takes back all tunings."""
     if not facts.tunings:
         return "; no tuning of this collection was recorded for it, so undo it by hand"
-    return f": `{command(facts.repeat, 'rollback', hosts, facts.tunings)}`"
+    names = {*hosts}
+    some = "" if names <= _limited(names) else " with --limit and the hosts that got worse, no others"
+    return f"{some}: `{command(facts.repeat, 'rollback', names, facts.tunings)}`"
+
+
+def _limited(hosts: set[str]) -> set[str]:
+    """The hosts to which a command can be limited: all of these, or none."""
+    return hosts if len(hosts) <= MOST_HOSTS and all(NAME.fullmatch(name) for name in hosts) else set()
 
 
 def _declaring(facts: ChangeFacts, unequal: Sequence[Comparison]) -> list[str]:
@@ -215,8 +224,7 @@ def next_change_name(change: str) -> str:
 def command(repeat: str, playbook: str, hosts: Iterable[str] = (), tags: Iterable[str] = ()) -> str:
     """``ansible-playbook`` with the inventory of the run that measured, for these hosts or those of that run."""
     words = _words(repeat)[:-1] or ["ansible-playbook"]
-    names = sorted(set(hosts))
-    if names and len(names) <= MOST_HOSTS and all(NAME.fullmatch(name) for name in names):
+    if names := sorted(_limited({*hosts})):
         if "--limit" in words:
             place = words.index("--limit")
             del words[place : place + 2]

@@ -61,7 +61,7 @@ def undecided(row: Row, comparisons: Sequence[Comparison]) -> str:
 
 
 def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measured: int) -> str:
-    """One sentence: what was measured, the pooled result, and what does not fit into it."""
+    """What got worse, what was measured, the pooled result, and what does not fit into it."""
     if not rows:
         return "No measurement of this change was found."
     first, counts = rows[0], count(comparisons)
@@ -94,7 +94,7 @@ def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measure
             if differ
             else undecided(first, comparisons)
         )
-    return "; ".join([*harm[:MOST], *more, result, *others]) + "."
+    return "".join(f"{'; '.join(parts)}. " for parts in ([*harm[:MOST], *more], [result, *others]) if parts).rstrip()
 
 
 def subject(row: Row) -> str:

@@ -14,7 +14,7 @@ from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED, UN
 from .pooled import Pooled
 from .shapes import FiguresWithLevel
 
-GROUPS = "the hosts are two groups: "
+GROUPS = "The hosts are two groups: "
 """Begin of the guard on a site of which some hosts got better and others worse."""
 SEVERAL = "the hosts form more than one group: look at the row of each host."
 

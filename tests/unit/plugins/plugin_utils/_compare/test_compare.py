@@ -446,12 +446,18 @@ def test_two_groups_of_hosts_are_the_headline_and_one_worse_host_of_few_hides_no
     records += [r for r in factory.make_change(replace(plan, effect=0.12)) if r["host"] in worse]
     report = report_of(records)
     groups = "4 of them (app1, app4, app6, app7) got better, and 4 of them (app2, app3, app5, app8) got worse"
-    assert report["headline"].startswith(f"the hosts are two groups: {groups}; Undecided on the whole")
+    assert report["headline"].startswith(f"The hosts are two groups: {groups}. Undecided on the whole")
     assert "the rounds differ" not in report["headline"] and report["pooled"][0]["guards"] == [
-        f"the hosts are two groups: {groups}."
+        f"The hosts are two groups: {groups}."
     ]
     (step,) = [step for step in report["next_steps"] if step.startswith("Take the change back where")]
     assert "undo it by hand" in step
+    # the hosts that got better keep it, also if the names of the others cannot stand in a command
+    for name in ("app3", "app three"):
+        renamed = [{**r, "host": {"app3": name}.get(r["host"], r["host"])} for r in records]
+        steps = report_of(renamed, factory.change_tunings(plan))["next_steps"]
+        (step,) = [step for step in steps if step.startswith("Take the change back where")]
+        assert ("--limit app2,app3,app5,app8" if name == "app3" else "--limit and the hosts that got worse") in step
     # if all lose a little, none is said to have lost more
     site, *hosts = report_of(factory.make_change(replace(plan, hosts=plan.hosts[:5], effect=0.04)))["pooled"]
     assert site["guards"] == []

@@ -193,7 +193,7 @@ def test_hosts_without_rounds_after_are_named_first():
     told = "app2, app5, app7 have rounds before the change and none after"
     assert (report["verdict"], report["pooled"][0]["warnings"]) == ("IMPROVED", True)
     assert report["pooled"][0]["guards"][0] == f"{told}."
-    assert report["headline"].startswith(f"{told}; ")
+    assert report["headline"].startswith(f"{told}. ")
     half = [r for r in records if r["phase"] == "before" or r["host"] != "app1"]
     report = report_of(half)
     assert (report["verdict"], report["pooled"][0]["cause"]) == ("INCONCLUSIVE", "lost")
