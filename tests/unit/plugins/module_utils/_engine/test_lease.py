@@ -58,9 +58,7 @@ def taken_back(host, found):
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
-    host = Machine(tmp_path)
-    host.interface("hsi0", queues=2)
-    yield from watched(host, monkeypatch)
+    yield from watched(Machine(tmp_path).interface("hsi0", queues=2), monkeypatch)
 
 
 @pytest.fixture

@@ -27,8 +27,7 @@ FINE = System(0, 1 << 20, 4096, 1 << 20, 1 << 20)
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     """An LPAR with one interface. Nothing about its folders depends on who runs the test."""
-    found = ZHost(tmp_path)
-    found.interface("hsi0", queues=2)
+    found = ZHost(tmp_path).interface("hsi0", queues=2)
     for user in (entry_point, _preflight):
         monkeypatch.setattr(user, "Host", lambda: found)
     for folder in ("/etc/udev/rules.d", "/etc/sysctl.d", "/var/lib"):

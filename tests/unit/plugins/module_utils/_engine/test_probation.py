@@ -33,8 +33,7 @@ def entries(host, checkpoint=None):
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
-    host = SteppedHost(tmp_path)
-    host.interface("hsi0", queues=2)
+    host = SteppedHost(tmp_path).interface("hsi0", queues=2)
     monkeypatch.setattr(_unused, "Host", lambda: host)
     yield from watched(host, monkeypatch)
 
@@ -203,8 +202,7 @@ def test_without_room_for_the_journal_the_probation_goes_on(host, call):
 @pytest.mark.parametrize("then", ["confirmed", "restored", "deadline"])
 def test_killed_at_any_step_a_confirmation_loses_nothing(tmp_path, monkeypatch, tuned, then):
     def machine(name):
-        host = SteppedHost(tmp_path / name)
-        host.interface("hsi0", queues=2)
+        host = SteppedHost(tmp_path / name).interface("hsi0", queues=2)
         untouched = everything(host)
         if tuned:
             outcome(host, cpus="0-1")
