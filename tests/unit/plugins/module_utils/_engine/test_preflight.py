@@ -116,22 +116,17 @@ def test_only_the_folder_with_the_problem_is_named(call, host, monkeypatch, full
     assert [text.startswith(named + ": the file system has 0 KiB left") for text in found] == ([True] if named else [])
 
 
-def test_a_file_in_the_place_of_the_folder(call, host):
-    host.fill(JOURNALS, "")
-    assert "%s: %s is no folder" % (JOURNALS, JOURNALS) in call()["preflight"]
-
-
-def test_a_folder_of_another_user(call, monkeypatch):
+def test_a_file_in_the_place_of_the_folder_and_a_folder_that_others_control(call, host, monkeypatch):
     def way(path, top="/"):
         return identities.Way(1234 if path.endswith("zpower_sap_tuning") else None, path, None)
 
+    host.fill(JOURNALS, "")
+    assert "%s: %s is no folder" % (JOURNALS, JOURNALS) in call()["preflight"]
+    host.remove(JOURNALS)
     # the tuning itself would work with the rights of this user
     monkeypatch.setattr(Host, "as_user", lambda *_arguments, **_more: [])
     monkeypatch.setattr(identities, "way", way)
     assert [sentence for sentence in call()["preflight"] if "control of the user with id 1234" in sentence]
-
-
-def test_a_folder_that_others_may_write_to(call, host, monkeypatch):
     loose = host.path("/var/lib")
     monkeypatch.setattr(identities, "way", lambda path, top="/": identities.Way(None, path, loose))
     assert "/var/lib belongs to root, but others may write to it" in call()["preflight"][0]
