@@ -19,7 +19,7 @@ def everything(host):
     """All files but the lock, which names who held it; None while a guardian is just at work on them."""
     try:
         return {path: text for path, text in host.tree("/sys", "/etc", "/var").items() if not path.endswith(".lock")}
-    except FileNotFoundError:
+    except (FileNotFoundError, UnicodeDecodeError):
         return None
 
 

@@ -35,7 +35,7 @@ class KernelHost(Host):
             stream.write(text + "\n")
 
     def interface(self, name, queues=1, mask=0, packets=1000):
-        """Add an interface with this many receive queues."""
+        """Add an interface with this many receive queues; returns the host."""
         base = "/sys/class/net/" + name
         for number in range(queues):
             self.fill("%s/queues/rx-%d/rps_cpus" % (base, number), cpu_lists.format_mask(mask, cpu_lists.width(self)))
@@ -43,6 +43,7 @@ class KernelHost(Host):
         self.fill(base + "/operstate", "up")
         self.fill(base + "/address", "02:00:00:00:00:01")
         self.fill(base + "/statistics/rx_packets", str(packets))
+        return self
 
     def qeth(self, name, card, packets=0):
         """Add an interface of the driver qeth, which has one receive queue."""

@@ -8,6 +8,7 @@ A run's value is ``base x state effect x session noise (one draw per round) x dr
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
@@ -295,12 +296,8 @@ def write_change(results: Path | str, records: Iterable[dict[str, Any]], tunings
     count = 0
     folders: set[Path] = set()
     root = Path(results)
-    paths: Iterator[tuple[Path, dict[str, Any]]] = (
-        pair
-        for source, locate in ((records, record_path), (tunings, record_path))
-        for pair in ((locate(root, item), item) for item in source)
-    )
-    for path, item in paths:
+    for item in itertools.chain(records, tunings):
+        path = record_path(root, item)
         if path.parent not in folders:
             path.parent.mkdir(parents=True, exist_ok=True)
             folders.add(path.parent)

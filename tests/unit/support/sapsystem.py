@@ -132,6 +132,15 @@ class SapHost(Host):
         values = self.next_start(path)
         return Result(0, "".join(values.get(name, "") + "\n" for name in names), "")
 
+    def work_process(self, pid, priority=0, policy=0, parent=41, capable=False):
+        """capable: it has CAP_SYS_NICE, with which the limit does not matter."""
+        self.fill("/proc/%d/cmdline" % pid, b"dw.sapPRD_D00\0pf=" + D00.encode())
+        fields = ["S", str(parent)] + ["0"] * 35 + [str(priority), str(policy)]
+        self.fill("/proc/%d/stat" % pid, ("%d (dw.sapPRD_D00) %s\n" % (pid, " ".join(fields))).encode())
+        self.fill("/proc/%d/limits" % pid, b"Max realtime priority     0   0\n")
+        if capable:
+            self.fill("/proc/%d/status" % pid, b"CapEff:\t0000000000800000\n")
+
     def _sapcontrol(self, arguments):
         number, function, rest = arguments[1], arguments[3], arguments[4:]
         if number in self.refuses:

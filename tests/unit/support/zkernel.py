@@ -127,3 +127,11 @@ class ZHost(KernelHost):
         for cpu in cpu_lists.present(self):
             text = "vertical:" + self.split[cpu % len(self.split)] if vertical else "horizontal"
             self.fill("%s/cpu%d/polarization" % (CPU, cpu), text)
+
+
+def vertical_lpar(root):
+    """An LPAR with a kernel as Debian's: vertical from the start, HiperDispatch on."""
+    host = ZHost(root, sysctl=True, vertical=True)
+    host.hiperdispatch()
+    host.boots_vertical()
+    return host

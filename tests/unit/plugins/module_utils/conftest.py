@@ -8,12 +8,20 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
+from smckernel import Tables
 
 
 @pytest.fixture
 def aix(monkeypatch):
     """A machine that says it is AIX."""
     monkeypatch.setattr(platform, "system", lambda: "AIX")
+
+
+@pytest.fixture
+def tables(monkeypatch):
+    """The kernel's tables of PNET IDs and UEIDs, in the place of netlink."""
+    return Tables(monkeypatch, netlink)
 
 
 @pytest.fixture

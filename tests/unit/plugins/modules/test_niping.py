@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The face: a server and a client as Ansible calls them, check mode, and what a wrong call hears."""
 
-import errno
 import json
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
 from ansible_collections.zpower.sap_tuning.plugins.modules import niping
@@ -86,12 +84,3 @@ def test_without_saps_niping_the_engine_is_never_taken_silently(call, warned, mo
 def test_a_wrong_call_hears_what_would_be_right(call, arguments, words):
     result = call(**arguments)
     assert result["failed"] and words in result["msg"]
-
-
-def test_a_server_without_smc_is_one_sentence(call, monkeypatch):
-    def refuse(family):
-        raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
-
-    monkeypatch.setattr(smc_sockets, "stream", refuse)
-    result = call(side="server", address="127.0.0.1", tool="pingpong", transport="smc")
-    assert result["failed"] and "transport smc needs SMC sockets (AF_SMC)" in result["msg"]

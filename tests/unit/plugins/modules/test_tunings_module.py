@@ -32,14 +32,13 @@ from sapsystem import SapHost
 from smckernel import SYSCTLS, SmcHost
 from smcsystem import SmcSapHost
 from sysctls import ALL, TABLES, fill, request
-from zkernel import ZHost
+from zkernel import ZHost, vertical_lpar
 
 MASK = "/sys/class/net/hsi0/queues/rx-0/rps_cpus"
 
 
 def lpar(root):
-    host = ZHost(root)
-    host.interface("hsi0", queues=2)
+    host = ZHost(root).interface("hsi0", queues=2)
     host.fill("/proc/sys/net/core/rps_sock_flow_entries", "0")
     for name, value in SmcHost.values.items():
         host.fill(SYSCTLS + name, value)
@@ -49,17 +48,8 @@ def lpar(root):
     return host
 
 
-def newer_lpar(root):
-    host = ZHost(root, sysctl=True, vertical=True)
-    host.hiperdispatch()
-    host.boots_vertical()
-    return host
-
-
 def guest(root):
-    host = ZHost(root, facility=False)
-    host.interface("hsi0")
-    return host
+    return ZHost(root, facility=False).interface("hsi0")
 
 
 def osa(root):
@@ -286,7 +276,7 @@ def test_an_unknown_tuning_is_an_error_before_anything_runs(more, tmp_path, host
 
 LINUX = "/var/lib/zpower_sap_tuning"
 HOME = {name: lpar for name in ALL}
-HOME.update(cpu_topology=guest, hiperdispatch=newer_lpar, qeth=osa, sap_profile=SapHost, smc=SmcSapHost)
+HOME.update(cpu_topology=guest, hiperdispatch=vertical_lpar, qeth=osa, sap_profile=SapHost, smc=SmcSapHost)
 HOME.update(aix_device_attributes=AixHost, aix_tunables=AixHost, smc_r=AixHost)
 UNIT = "/etc/systemd/system/SAPPRD_00.service"
 STORED = {
@@ -466,9 +456,15 @@ def folders(host):
     return sorted(os.path.relpath(folder, host.root) for folder, _folders, _names in os.walk(host.root))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_nothing_was_used(kind, pair):
-    assert pair(kind, nothing) == ALL
+def files_of_others(host, _own):
+    put(host, "/etc/sysctl.d/99-zpower.conf")
+    put(host, "/etc/systemd/system/SAPPRD_00.service.d/override.conf")
+    put(host, LINUX + "/lost+found/file")
+
+
+@pytest.mark.parametrize("kind, act", [(kind, nothing) for kind in KINDS] + [(lpar, files_of_others)])
+def test_nothing_was_used(kind, act, pair):
+    assert pair(kind, act) == ALL
 
 
 @pytest.mark.parametrize("name, act", REMAINS)
@@ -520,15 +516,6 @@ FOLDERS = [LINUX, "/etc/sysctl.d", "/etc/systemd/system", "/etc/security/limits.
 @pytest.mark.parametrize("kind, act", DOUBTS + [(lpar, unreadable(folder)) for folder in FOLDERS])
 def test_in_doubt_every_tuning_looks_itself(kind, act, pair):
     assert pair(kind, act) == []
-
-
-def test_files_of_others_are_no_doubt(pair):
-    def act(host, _own):
-        put(host, "/etc/sysctl.d/99-zpower.conf")
-        put(host, "/etc/systemd/system/SAPPRD_00.service.d/override.conf")
-        put(host, LINUX + "/lost+found/file")
-
-    assert pair(lpar, act) == ALL
 
 
 @pytest.mark.parametrize("folder", [LINUX, "/etc/sysctl.d", "/etc/systemd/system/SAPPRD_00.service.d"])

@@ -23,9 +23,7 @@ run = runner(Rps, **rps_params())
 
 @pytest.fixture
 def host(tmp_path):
-    host = KernelHost(tmp_path)
-    host.interface("hsi0", queues=2)
-    return host
+    return KernelHost(tmp_path).interface("hsi0", queues=2)
 
 
 def test_it_brings_back_what_stood_when_it_began_and_not_what_was_found_first(host):

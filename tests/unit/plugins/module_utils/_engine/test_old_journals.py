@@ -26,7 +26,7 @@ from runs import FOLDER, runner
 from sapsystem import Clock, SapHost
 from smckernel import SmcHost
 from smcsystem import SmcSapHost
-from zkernel import ZHost
+from zkernel import ZHost, vertical_lpar
 
 JOURNALS = str(FIXTURES / "journals")
 
@@ -38,17 +38,7 @@ def written_by(version):
 
 
 def interfaces(root):
-    host = KernelHost(root)
-    host.interface("hsi0", queues=2)
-    host.interface("lo")
-    return host
-
-
-def lpar(root):
-    host = ZHost(root, sysctl=True, vertical=True)
-    host.hiperdispatch()
-    host.boots_vertical()
-    return host
+    return KernelHost(root).interface("hsi0", queues=2).interface("lo")
 
 
 RPS = runner(Rps, **rps_params())
@@ -63,7 +53,7 @@ CALLS = {
     "smc_sysctls": (SmcHost, runner(SmcSysctls, settings={"wmem": 262144, "rmem": 131072}), [{}]),
     "cpu_polarization": (ZHost, runner(CpuPolarization, mode="vertical", wait_timeout=75), [{}]),
     "sap_profile": (SapHost, runner(SapProfile, **dict(OF_SAP, **PROFILE)), [{}]),
-    "hiperdispatch": (lpar, runner(Hiperdispatch, enabled=True, steal_threshold=15, delay_factor=8), [{}]),
+    "hiperdispatch": (vertical_lpar, runner(Hiperdispatch, enabled=True, steal_threshold=15, delay_factor=8), [{}]),
     "system_base": (BaseHost, runner(SystemBase, state="present", items=BASE), [{}]),
     "smc": (SmcSapHost, runner(Smc, instances=["PRD_00"], pnet_ids=[], ueids=[], **OF_SAP), [{}]),
 }

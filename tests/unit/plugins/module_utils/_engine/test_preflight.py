@@ -27,8 +27,7 @@ FINE = System(0, 1 << 20, 4096, 1 << 20, 1 << 20)
 @pytest.fixture
 def host(tmp_path, monkeypatch):
     """An LPAR with one interface. Nothing about its folders depends on who runs the test."""
-    found = ZHost(tmp_path)
-    found.interface("hsi0", queues=2)
+    found = ZHost(tmp_path).interface("hsi0", queues=2)
     for user in (entry_point, _preflight):
         monkeypatch.setattr(user, "Host", lambda: found)
     for folder in ("/etc/udev/rules.d", "/etc/sysctl.d", "/var/lib"):
@@ -117,22 +116,17 @@ def test_only_the_folder_with_the_problem_is_named(call, host, monkeypatch, full
     assert [text.startswith(named + ": the file system has 0 KiB left") for text in found] == ([True] if named else [])
 
 
-def test_a_file_in_the_place_of_the_folder(call, host):
-    host.fill(JOURNALS, "")
-    assert "%s: %s is no folder" % (JOURNALS, JOURNALS) in call()["preflight"]
-
-
-def test_a_folder_of_another_user(call, monkeypatch):
+def test_a_file_in_the_place_of_the_folder_and_a_folder_that_others_control(call, host, monkeypatch):
     def way(path, top="/"):
         return identities.Way(1234 if path.endswith("zpower_sap_tuning") else None, path, None)
 
+    host.fill(JOURNALS, "")
+    assert "%s: %s is no folder" % (JOURNALS, JOURNALS) in call()["preflight"]
+    host.remove(JOURNALS)
     # the tuning itself would work with the rights of this user
     monkeypatch.setattr(Host, "as_user", lambda *_arguments, **_more: [])
     monkeypatch.setattr(identities, "way", way)
     assert [sentence for sentence in call()["preflight"] if "control of the user with id 1234" in sentence]
-
-
-def test_a_folder_that_others_may_write_to(call, host, monkeypatch):
     loose = host.path("/var/lib")
     monkeypatch.setattr(identities, "way", lambda path, top="/": identities.Way(None, path, loose))
     assert "/var/lib belongs to root, but others may write to it" in call()["preflight"][0]

@@ -33,8 +33,7 @@ def entries(host, checkpoint=None):
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
-    host = SteppedHost(tmp_path)
-    host.interface("hsi0", queues=2)
+    host = SteppedHost(tmp_path).interface("hsi0", queues=2)
     monkeypatch.setattr(_unused, "Host", lambda: host)
     yield from watched(host, monkeypatch)
 
@@ -100,6 +99,10 @@ def test_a_host_with_only_a_probation_is_not_unused(host, call):
 @pytest.mark.parametrize(
     "arguments, words",
     [
+        ({"lease": 60}, "lease: only a checkpoint is taken back by itself; give checkpoint too"),
+        ({"lease": -1, "checkpoint": "exp1"}, "lease: -1 is out of range; use 0 to 604800 seconds"),
+        ({"lease": 604801, "checkpoint": "exp1"}, "lease: 604801 is out of range"),
+        ({"lease": "soon", "checkpoint": "exp1"}, "argument 'lease'"),
         ({"confirm_within": "soon"}, "confirm_within is 'soon'; seconds, or a duration such as 90s"),
         ({"confirm_within": "8d"}, "confirm_within: 691200 is out of range; use 0 to 604800 seconds"),
         ({"confirm_within": "1h", "checkpoint": "exp1"}, "confirm_within: values on probation are a checkpoint"),
@@ -203,8 +206,7 @@ def test_without_room_for_the_journal_the_probation_goes_on(host, call):
 @pytest.mark.parametrize("then", ["confirmed", "restored", "deadline"])
 def test_killed_at_any_step_a_confirmation_loses_nothing(tmp_path, monkeypatch, tuned, then):
     def machine(name):
-        host = SteppedHost(tmp_path / name)
-        host.interface("hsi0", queues=2)
+        host = SteppedHost(tmp_path / name).interface("hsi0", queues=2)
         untouched = everything(host)
         if tuned:
             outcome(host, cpus="0-1")

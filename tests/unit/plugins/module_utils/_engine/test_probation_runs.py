@@ -29,9 +29,7 @@ def run_of(host):
 
 @pytest.fixture
 def host(tmp_path, monkeypatch):
-    host = SteppedHost(tmp_path)
-    host.interface("hsi0", queues=2)
-    yield from watched(host, monkeypatch)
+    yield from watched(SteppedHost(tmp_path).interface("hsi0", queues=2), monkeypatch)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import time
 import types
 import zipfile
 
+import guardians
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import archive, entry_point, service
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
@@ -63,12 +64,9 @@ class Machine(SteppedHost):
 
 
 def everything(host):
-    """All files but the lock; None while a guardian is just at work on them."""
-    try:
-        found = {path: text for path, text in host.tree("/sys", "/etc", "/var").items() if not path.endswith(".lock")}
-    except (FileNotFoundError, UnicodeDecodeError):
-        return None
-    return dict(found, links=host.listdir(WANTS))
+    """All files but the lock, and the links of units; None while a guardian is just at work on them."""
+    found = guardians.everything(host)
+    return found and dict(found, links=host.listdir(WANTS))
 
 
 @pytest.fixture

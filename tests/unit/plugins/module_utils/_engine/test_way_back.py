@@ -64,8 +64,7 @@ def mask(host, name, queue=0):
 
 @pytest.fixture
 def host(tmp_path):
-    host = KernelHost(tmp_path)
-    host.interface("hsi0", queues=2)
+    host = KernelHost(tmp_path).interface("hsi0", queues=2)
     card(host, "hsi0", "0.0.0600")
     return host
 
@@ -279,8 +278,7 @@ def test_a_profile_that_is_gone_holds_back_no_other(tmp_path):
 
 
 def rps_tree(root):
-    host = KernelHost(root)
-    host.interface("hsi0", queues=2)
+    host = KernelHost(root).interface("hsi0", queues=2)
     host.fill(FLOW_KNOB.path, "0")
     return host
 

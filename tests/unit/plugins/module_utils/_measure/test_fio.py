@@ -13,10 +13,10 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import fio
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import ALONE, UNIT, errors, plan
+from measuring import ALONE, errors, plan
+from places import FIXTURES
 from waiting import until
 
-FIXTURES = os.path.join(UNIT, "fixtures", "fio")
 OPTIONS = {
     "directory": "/data",
     "patterns": ["randread"],
@@ -29,8 +29,7 @@ needs_fio = pytest.mark.skipif(shutil.which("fio") is None, reason="no fio on th
 
 
 def text_of(name):
-    with open(os.path.join(FIXTURES, name)) as stream:
-        return stream.read()
+    return (FIXTURES / "fio" / name).read_text("utf-8")
 
 
 def options(**changed):

@@ -6,7 +6,6 @@ The fixtures were printed by netperf 2.7.0, sockperf 3.7 and qperf 0.4.11 of Deb
 """
 
 import contextlib
-import os
 import shutil
 import time
 
@@ -22,14 +21,12 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net imp
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
-from measuring import OPTIONS, SEARCH_PATH, UNIT, errors, free_port, listens, measured
-
-FIXTURES = os.path.join(UNIT, "fixtures", "network")
+from measuring import OPTIONS, SEARCH_PATH, errors, free_port, listens, measured
+from places import FIXTURES
 
 
 def text_of(name):
-    with open(os.path.join(FIXTURES, name)) as stream:
-        return stream.read()
+    return (FIXTURES / "network" / name).read_text("utf-8")
 
 
 def workload(tool, kind, connections=1):

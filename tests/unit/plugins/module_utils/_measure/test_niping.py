@@ -10,14 +10,12 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import STANDIN, UNIT
-
-FIXTURES = os.path.join(UNIT, "fixtures", "niping")
+from measuring import STANDIN
+from places import FIXTURES
 
 
 def text_of(name):
-    with open(os.path.join(FIXTURES, name)) as stream:
-        return stream.read()
+    return (FIXTURES / "niping" / name).read_text("utf-8")
 
 
 def test_layout_in_milliseconds():

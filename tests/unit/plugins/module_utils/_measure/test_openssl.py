@@ -11,16 +11,15 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import openssl
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs
-from measuring import ALONE, UNIT, errors, plan
+from measuring import ALONE, errors, plan
+from places import FIXTURES
 
-FIXTURES = os.path.join(UNIT, "fixtures", "openssl")
 OPTIONS = {"ciphers": ["aes-128-gcm"], "bytes": [1024], "processes": [1]}
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl on this machine")
 
 
 def text_of(name):
-    with open(os.path.join(FIXTURES, name)) as stream:
-        return stream.read()
+    return (FIXTURES / "openssl" / name).read_text("utf-8")
 
 
 def test_figures_of_one_process_two_processes_and_a_longer_time():

@@ -85,7 +85,8 @@ def test_without_smc_in_the_kernel(monkeypatch):
         raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
 
     monkeypatch.setattr(smc_sockets, "stream", refuse)
-    with pytest.raises(MeasureError, match="AF_SMC.*Address family not supported.*module smc; on AIX"):
+    words = "transport smc needs SMC sockets .AF_SMC.*Address family not supported.*module smc; on AIX"
+    with pytest.raises(MeasureError, match=words):
         agent.start("pingpong", "127.0.0.1", kind="smc")
     with measuring.server() as session:
         (record,) = measuring.round_of(session, transport="smc", runs=1)

@@ -289,13 +289,18 @@ def test_the_sap_kernel_of_an_instance(rows, kernel, monkeypatch):
     assert fingerprint.sap_kernel(Machine(OURS, asked, OURS, refused)) is None
 
 
-def test_without_sapcontrol():
+def test_without_sapcontrol_and_sappfpar():
     control = SapControl(Machine(), D00._replace(exe=None))
     words = "PRD D00: there is no sapcontrol in /usr/sap/PRD/D00/exe"
     assert control.status() == ("unknown", [], words)
     with pytest.raises(HostError) as error:
         control.stop()
     assert str(error.value) == words and not isinstance(error.value, NotRunning)
+    program = SapPfPar(Machine(), D00)
+    assert not program.available()
+    for ask in (lambda: program.check(PROFILE), lambda: program.values(["one"], PROFILE)):
+        with pytest.raises(HostError, match="PRD D00: there is no sappfpar in /usr/sap/PRD/D00/exe"):
+            ask()
 
 
 @pytest.mark.parametrize(
@@ -420,11 +425,3 @@ def test_values_that_are_not_told(result, words):
     with pytest.raises(HostError) as error:
         SapPfPar(host, D00).values(["one"], PROFILE)
     assert str(error.value) == "sappfpar " + words
-
-
-def test_without_sappfpar():
-    program = SapPfPar(Machine(), D00)
-    assert not program.available()
-    for ask in (lambda: program.check(PROFILE), lambda: program.values(["one"], PROFILE)):
-        with pytest.raises(HostError, match="PRD D00: there is no sappfpar in /usr/sap/PRD/D00/exe"):
-            ask()

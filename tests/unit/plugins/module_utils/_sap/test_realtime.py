@@ -125,6 +125,8 @@ def test_a_limit_is_enough_for_the_priorities_up_to_it(machine):
 
 
 def test_a_drop_in_acts_from_the_next_start_of_sapstartsrv_on(machine):
+    # where none runs, nothing waits
+    assert realtime.waiting(machine(service("LimitRTPRIO=98\n")), instance(), 98) == []
     host = machine(server(), service("", "[Service]\nLimitRTPRIO=98\n"))
     assert realtime.prerequisites(host, instance(), 98) == []
     assert realtime.waiting(host, instance(), 98) == [
@@ -136,10 +138,6 @@ def test_a_drop_in_acts_from_the_next_start_of_sapstartsrv_on(machine):
     assert len(realtime.prerequisites(host, instance(), 99)) == 1
     # it runs with the limit
     assert realtime.waiting(machine(server(limit=98)), instance(), 98) == []
-
-
-def test_nothing_waits_where_no_sapstartsrv_runs(machine):
-    assert realtime.waiting(machine(service("LimitRTPRIO=98\n")), instance(), 98) == []
 
 
 def test_an_entry_in_limits_d_does_not_reach_a_running_sapstartsrv(machine):
@@ -329,7 +327,15 @@ def test_from_linux_6_12_on_the_fair_server_limits_them(machine, servers, words,
     assert realtime.prerequisites(host, instance(unit=None), 99) == []
 
 
+class Vanishing(Host):
+    """Every process ends between the listing and the reading, as the kernel tells it of an open file."""
+
+    def read(self, path):
+        raise HostError("cannot read %s" % path, errno.ESRCH)
+
+
 def test_work_processes_are_the_children_of_the_dispatcher(machine):
+    assert realtime.work_processes(machine(), "PRD", "D00") == []
     host = machine(
         server(10),
         work(20, parent=10),
@@ -341,6 +347,7 @@ def test_work_processes_are_the_children_of_the_dispatcher(machine):
         {"/proc/42/cmdline": "", "/proc/43/cmdline": "dw.sapPRD_D00\0", "/proc/self/cmdline": "dw.sapPRD_D00\0"},
     )
     assert realtime.work_processes(host, "PRD", "D00") == [(31, "SCHED_RR", 99), (100, "SCHED_FIFO", 5)]
+    assert realtime.work_processes(Vanishing(host.root), "PRD", "D00") == []
 
 
 def test_all_are_work_processes_where_the_dispatcher_has_another_name(machine):
@@ -350,19 +357,6 @@ def test_all_are_work_processes_where_the_dispatcher_has_another_name(machine):
         work(32, parent=20, scheduling=(99, 0)),
     )
     assert realtime.work_processes(host, "PRD", "D00") == [(31, "SCHED_BATCH", 0), (32, "policy 99", 0)]
-
-
-class Vanishing(Host):
-    """Every process ends between the listing and the reading, as the kernel tells it of an open file."""
-
-    def read(self, path):
-        raise HostError("cannot read %s" % path, errno.ESRCH)
-
-
-def test_no_work_processes(machine):
-    assert realtime.work_processes(machine(), "PRD", "D00") == []
-    host = Vanishing(machine(work(31)).root)
-    assert realtime.work_processes(host, "PRD", "D00") == []
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,14 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _leftovers
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import SystemBase
-from basekernel import BaseHost
+from basekernel import BaseHost, path_of
 from runs import everything, only, runner
 
 LOGIN = "/etc/security/limits.d/zz-zpower-sap-tuning-system-base.conf"
 UNIT = "SAPPRD_00.service"
 DROP_IN = "/etc/systemd/system/%s.d/zz-zpower-sap-tuning-system-base.conf" % UNIT
 RULES = "/etc/udev/rules.d/91-zpower-sap-tuning-system-base.rules"
+SYSCTL, MAPS = "/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf", "vm.max_map_count"
 JOURNAL = "/var/lib/zpower_sap_tuning/system_base.json"
 GENERATED = "[Service]\nLimitNOFILE=1048576\nTasksMax=infinity"
 SDA = "/sys/block/sda/queue/scheduler"
@@ -399,6 +400,12 @@ def test_a_release_without_a_public_value_is_left_alone(tmp_path, release, verdi
 @pytest.mark.parametrize(
     "key, text",
     [
+        (path_of(MAPS), "1; reboot"),
+        (path_of(MAPS), None),
+        (path_of("vm.swappiness"), "10"),
+        (SYSCTL + " " + MAPS, "vm.max_map_count = 1\nkernel.core_pattern = x"),
+        ("/etc/fstab /dev/shm", "tmpfs /dev/shm tmpfs a 0 0\n/dev/sda1 / ext4 a 0 0"),
+        ("/dev/shm", "1k"),
         (LOGIN + " nofile", "@sapsys - nofile 1048576\nroot - nofile 1"),
         (DROP_IN, "[Service]\nExecStart=/bin/sh"),
         (DROP_IN.replace(UNIT, "sshd.service"), "[Service]\nLimitNOFILE=1048576"),

@@ -9,7 +9,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
 from runs import everything, only, runner
-from zkernel import DELAY_FACTOR, HIPERDISPATCH, POLARIZATION, STEAL_THRESHOLD, ZHost
+from zkernel import DELAY_FACTOR, HIPERDISPATCH, POLARIZATION, STEAL_THRESHOLD, ZHost, vertical_lpar
 
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-hiperdispatch.conf"
 TMPFILES = "/etc/tmpfiles.d/91-zpower-sap-tuning-hiperdispatch.conf"
@@ -25,11 +25,7 @@ def record(host, check=False, **changes):
 
 @pytest.fixture
 def lpar(tmp_path):
-    """A kernel as Debian's: vertical from the start, HiperDispatch on."""
-    host = ZHost(tmp_path, sysctl=True, vertical=True)
-    host.hiperdispatch()
-    host.boots_vertical()
-    return host
+    return vertical_lpar(tmp_path)
 
 
 def test_thresholds_and_off_are_set_kept_and_taken_back(lpar):

@@ -35,9 +35,7 @@ ROLLBACK = "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags rps"
 
 @pytest.fixture
 def host(tmp_path):
-    made = KernelHost(tmp_path)
-    made.interface("hsi0", queues=2)
-    return made
+    return KernelHost(tmp_path).interface("hsi0", queues=2)
 
 
 def left(host, system="Linux"):

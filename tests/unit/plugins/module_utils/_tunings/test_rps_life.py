@@ -18,10 +18,7 @@ from runs import FOLDER, only, runner, verdicts
 
 @pytest.fixture
 def host(tmp_path):
-    host = KernelHost(tmp_path)
-    host.interface("hsi0", queues=2)
-    host.interface("lo")
-    return host
+    return KernelHost(tmp_path).interface("hsi0", queues=2).interface("lo")
 
 
 run = runner(Rps, **rps_params())
@@ -140,8 +137,7 @@ def test_off_sets_zero_now_and_at_boot(host, interfaces):
 
 
 def test_a_full_disk_changes_nothing(tmp_path):
-    host = FullDisk(tmp_path)
-    host.interface("hsi0", queues=2)
+    host = FullDisk(tmp_path).interface("hsi0", queues=2)
     # also the next run is told of the disk, not of another run: no lock is left
     for _time in range(2):
         with pytest.raises(HostError, match="nothing was changed: the journal could not be written.*No space left"):
@@ -237,8 +233,7 @@ def test_bad_input_is_one_sentence_before_anything_is_changed(host, params, word
 
 
 def test_an_offline_cpu_is_refused_by_name_and_left_out_of_all(tmp_path):
-    host = KernelHost(tmp_path, online="0-1,3")
-    host.interface("hsi0", queues=2)
+    host = KernelHost(tmp_path, online="0-1,3").interface("hsi0", queues=2)
     with pytest.raises(InputError) as error:
         run(host, cpus="1-2")
     assert "cpus: CPU 2 is offline, and the kernel would silently leave it out" in str(error.value)

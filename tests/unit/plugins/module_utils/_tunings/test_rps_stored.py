@@ -28,9 +28,7 @@ NET_RULE = 'SUBSYSTEM=="net", %s, ATTR{queues/rx-0/rps_cpus}="1"'
 
 @pytest.fixture
 def host(tmp_path):
-    host = KernelHost(tmp_path)
-    host.interface("hsi0", queues=2)
-    return host
+    return KernelHost(tmp_path).interface("hsi0", queues=2)
 
 
 run = runner(Rps, **rps_params(interfaces=["hsi0"]))

@@ -83,26 +83,20 @@ def test_they_are_predicted_written_kept_and_taken_back(host):
 
 
 def test_the_limit_that_a_run_writes_makes_its_restart_worth_while(host):
-    for pid, parent in ((41, 1), (42, 41)):
-        work_process(host, pid, parent)
+    host.work_process(41, parent=1)
+    host.work_process(42)
     realtime(host, manage_rtprio=False, restart=["PRD_00"])
     start = host.start_instance
 
     def as_the_limit_allows(number):
         start(number)
-        work_process(host, 42, 41, *((40, 2) if host.exists(DROP_IN) else (0, 0)))
+        host.work_process(42, *((40, 2) if host.exists(DROP_IN) else (0, 0)))
 
     host.start_instance = as_the_limit_allows
     host.calls.clear()
     result = realtime(host, restart=["PRD_00"])
     assert verdicts(result) == {D00: "changed", DROP_IN: "changed", USER: "changed"}, result["msg"]
     assert len([call for call in host.calls if call.endswith("Stop")]) == 1
-
-
-def work_process(host, pid, parent, priority=0, policy=0):
-    host.fill("/proc/%d/cmdline" % pid, b"dw.sapPRD_D00\0pf=" + D00.encode())
-    fields = ["S", str(parent)] + ["0"] * 35 + [str(priority), str(policy)]
-    host.fill("/proc/%d/stat" % pid, ("%d (dw.sapPRD_D00) %s\n" % (pid, " ".join(fields))).encode())
 
 
 @pytest.mark.parametrize(

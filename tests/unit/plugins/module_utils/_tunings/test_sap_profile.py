@@ -454,22 +454,12 @@ def test_a_profile_that_is_gone_or_that_someone_else_changed_is_left_alone(host)
 REALTIME = {"presets": ["realtime_scheduler"]}
 
 
-def work_process(host, pid, priority, policy, parent=41, capable=False):
-    """capable: it has CAP_SYS_NICE, with which the limit does not matter."""
-    host.fill("/proc/%d/cmdline" % pid, b"dw.sapPRD_D00\0pf=" + D00.encode())
-    fields = ["S", str(parent)] + ["0"] * 35 + [str(priority), str(policy)]
-    host.fill("/proc/%d/stat" % pid, ("%d (dw.sapPRD_D00) %s\n" % (pid, " ".join(fields))).encode())
-    host.fill("/proc/%d/limits" % pid, b"Max realtime priority     0   0\n")
-    if capable:
-        host.fill("/proc/%d/status" % pid, b"CapEff:\t0000000000800000\n")
-
-
 def test_real_time_scheduling_without_the_right_to_it_is_no_success(host):
     record = only(d00(host, restart=["PRD_00"], **REALTIME))
     assert record["verdict"] == "pending_restart" and "may not use real-time priority 40" in record["reason"]
     # a restart that cannot help is not made
-    work_process(host, 41, 0, 0, 1)
-    work_process(host, 42, 0, 0)
+    host.work_process(41, 0, 0, 1)
+    host.work_process(42, 0, 0)
     host.calls.clear()
     record = only(d00(host, restart=["PRD_00"], **REALTIME))
     assert record["verdict"] == "pending_restart" and "may not use real-time priority 40" in record["reason"]
@@ -484,7 +474,7 @@ def test_real_time_scheduling_without_the_right_to_it_is_no_success(host):
 def test_real_time_scheduling_is_proved_by_the_work_processes(host):
     host.fill("/etc/security/limits.d/sap.conf", b"prdadm - rtprio 99\n")
     for pid, parent in ((41, 1), (42, 41), (43, 41)):
-        work_process(host, pid, 0, 0, parent, capable=True)
+        host.work_process(pid, 0, 0, parent, capable=True)
     assert "work processes: SCHED_OTHER is in force" in only(d00(host, **REALTIME))["reason"]
     result = d00(host, restart=["PRD_00"], **REALTIME)
     assert result["failed"] and "work processes is SCHED_OTHER, although SCHED_RR 40 was written" in result["msg"]
@@ -493,7 +483,7 @@ def test_real_time_scheduling_is_proved_by_the_work_processes(host):
 
     def as_it_should(number):
         start(number)
-        work_process(host, 43, 40, 2)
+        host.work_process(43, 40, 2)
 
     host.start_instance = as_it_should
     record = only(d00(host, restart=["PRD_00"], **REALTIME))

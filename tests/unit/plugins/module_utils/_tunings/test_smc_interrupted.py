@@ -12,7 +12,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import network as smc_network
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from runs import FOLDER, Dead, records, runner, verdicts
-from smckernel import PROTOCOLS, LoadingHost, Tables
+from smckernel import PROTOCOLS, LoadingHost
 
 TAKEN = FOLDER + "/smc.pnet_ids"
 ASKED = [{"name": "SAPNET", "interface": "enc1"}, {"name": "SAPNET", "device": "mlx5_0", "port": 2}]
@@ -24,11 +24,6 @@ run = runner(Smc, pnet_ids=ASKED, ueids=[], instances=[], restart=[], restart_ti
 def host(tmp_path, monkeypatch):
     monkeypatch.setattr(smc_network, "is_live", lambda host: True)
     return LoadingHost(tmp_path)
-
-
-@pytest.fixture
-def tables(monkeypatch):
-    return Tables(monkeypatch, netlink)
 
 
 def shared(tables, host):

@@ -11,7 +11,6 @@ import zipfile
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import routes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import boot as smc_boot
@@ -20,7 +19,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc im
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc.network import Network, kernel_ready
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from runs import everything, records, runner, verdicts
-from smckernel import PROTOCOLS, RELEASE, LoadingHost, Tables, attribute
+from smckernel import PROTOCOLS, RELEASE, LoadingHost, attribute
 
 DEP = "/lib/modules/%s/modules.dep" % RELEASE
 MODULES = "/etc/modules-load.d/91-zpower-sap-tuning-smc.conf"
@@ -37,11 +36,6 @@ ASKED = {
 def host(tmp_path, monkeypatch):
     monkeypatch.setattr(smc_network, "is_live", lambda host: True)
     return LoadingHost(tmp_path)
-
-
-@pytest.fixture
-def tables(monkeypatch):
-    return Tables(monkeypatch, netlink)
 
 
 run = runner(Smc, instances=[], restart=[], restart_timeout=60, **ASKED)

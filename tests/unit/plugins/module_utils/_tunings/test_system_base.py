@@ -408,22 +408,6 @@ def test_a_host_without_the_tmpfs_is_unsupported(host, mounts):
     assert present(host)["/dev/shm"]["verdict"] == "unsupported"
 
 
-@pytest.mark.parametrize(
-    "key, text",
-    [
-        (path_of(MAPS), "1; reboot"),
-        (path_of(MAPS), None),
-        (path_of("vm.swappiness"), "10"),
-        (SYSCTL + " " + MAPS, "vm.max_map_count = 1\nkernel.core_pattern = x"),
-        ("/etc/fstab /dev/shm", "tmpfs /dev/shm tmpfs a 0 0\n/dev/sda1 / ext4 a 0 0"),
-        ("/dev/shm", "1k"),
-    ],
-)
-def test_a_journal_with_other_values_is_refused(host, key, text):
-    tuning = SystemBase(host, dict(state="restored", items=[], force=False))
-    assert not tuning.legible(key, text)
-
-
 def test_a_damaged_name_in_a_journal_does_not_stop_the_way_back(host):
     present(host, items=list(ITEMS))
     text = host.read(JOURNAL)
