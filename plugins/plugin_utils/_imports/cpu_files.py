@@ -6,6 +6,8 @@ import gzip
 import os
 import shutil
 import subprocess
+import tempfile
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from typing import IO
@@ -101,13 +103,26 @@ def _converted(path: str) -> str:
         raise CpuFileError(f"this is a binary file of sar, and the controller has no sadf: {HOW_TO_CONVERT}")
     argv = [sadf, "-j", os.path.abspath(path), "--", "-u", "ALL", "-P", "ALL"]
     environment = {**os.environ, "LC_ALL": "C", "S_TIME_FORMAT": "ISO"}
-    try:
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=SADF_TIMEOUT, env=environment, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise CpuFileError(f"{sadf} did not end within {SADF_TIMEOUT:g} s") from error
-    if done.returncode != 0:
-        said = " ".join(done.stderr.decode("utf-8", "replace").split())[:300] or "no message"
-        raise CpuFileError(f"{sadf} could not read it ({said}): {HOW_TO_CONVERT}")
-    return done.stdout.decode("utf-8", "replace")
+    with (
+        tempfile.TemporaryFile() as said,
+        subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, env=environment
+        ) as process,
+    ):
+        limit = threading.Timer(SADF_TIMEOUT, process.kill)
+        limit.start()
+        try:
+            text = process.stdout.read(LARGEST_JSON + 1) if process.stdout else b""
+            if len(text) > LARGEST_JSON:
+                raise CpuFileError(f"{sadf} made more than {LARGEST_JSON} bytes of it: give the file of one day")
+            code = process.wait()
+            if not limit.is_alive():
+                raise CpuFileError(f"{sadf} did not end within {SADF_TIMEOUT:g} s")
+        finally:
+            limit.cancel()
+            process.kill()
+        if code != 0:
+            said.seek(0)
+            words = " ".join(said.read(3000).decode("utf-8", "replace").split())[:300] or "no message"
+            raise CpuFileError(f"{sadf} could not read it ({words}): {HOW_TO_CONVERT}")
+    return text.decode("utf-8", "replace")

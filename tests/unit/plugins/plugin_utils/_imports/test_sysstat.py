@@ -269,6 +269,7 @@ def test_a_binary_file_without_sadf_is_one_sentence(tmp_path, monkeypatch):
             "could not read it .Invalid system .*load.sa.: convert",
         ),
         ("exec sleep 20", "did not end within 0.2 s"),
+        ("exec yes", "more than 1000 bytes of it"),
     ],
 )
 def test_what_sadf_says_is_passed_on(tmp_path, monkeypatch, script, message):
@@ -278,6 +279,8 @@ def test_what_sadf_says_is_passed_on(tmp_path, monkeypatch, script, message):
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     if "sleep" in script:
         monkeypatch.setattr(cpu_files, "SADF_TIMEOUT", 0.2)
+    if "yes" in script:
+        monkeypatch.setattr(cpu_files, "LARGEST_JSON", 1000)
     with pytest.raises(CpuFileError, match=message):
         read("load.sa", "sar")
 
