@@ -88,14 +88,14 @@ SAPDBHOST = prddb
 SAPSYSTEMNAME = PRD
 SAPGLOBALHOST = prdscs
 #-----------------------------------------------------------------------
-# Lock server. The second line is the one that counts.
+# Lock server, and buffers: the second line of a parameter is the one that counts.
 #-----------------------------------------------------------------------
 enque/process_location = REMOTESA
 enque/serverhost = prdscs
-enque/table_size = 64000
+rsdb/ntab/entrycount = 64000
 \trdisp/mshost\t=\tprdscs
-enque/table_size\t= 128000
-#enque/table_size = 4096
+rsdb/ntab/entrycount\t= 128000
+#rsdb/ntab/entrycount = 4096
 rdisp/vb_dispatching = 1
 dynp/luw_id_format = 1
 login/system_client = 100

@@ -12,7 +12,7 @@ def test_the_instances_run_as_before(name, work_processes, parameter, is_up):
     assert is_up("D00") and (name == "app2" or is_up("ASCS01"))
     assert [row[1:] for row in work_processes()] == [(0, 0)] * 4
     assert parameter("D00", "rdisp/linux/os_scheduler") == "SCHED_OTHER"
-    assert parameter("D00", "enque/table_size") == "128000"
+    assert parameter("D00", "rsdb/ntab/entrycount") == "128000"
 
 
 def test_a_second_rollback_changes_nothing(name, told):

@@ -32,7 +32,7 @@ def test_verify_fails_and_names_every_failing_value(name, told):
     assert status != 0
     assert f"/sapmnt/PRD/profile/PRD_D00_{name} rdisp/linux/os_scheduler: " in text
     assert "SCHED_RR" in text
-    assert "enque/table_size: 128000, wanted 640000" in text
+    assert "rsdb/ntab/entrycount: 128000, wanted 640000" in text
 
 
 def test_check_mode_predicts_what_is_to_be_stored(name, told, remembered, memory):
@@ -47,7 +47,7 @@ def test_check_mode_predicts_what_is_to_be_stored(name, told, remembered, memory
 
 def test_the_shared_profile_is_one_host_s_to_change(told):
     text = told("site", "--check", "--diff")[1]
-    assert len(re.findall(r"^\+\S+DEFAULT\.PFL enque/table_size \(stored\): 640000$", text, re.MULTILINE)) == 1
+    assert len(re.findall(r"^\+\S+DEFAULT\.PFL rsdb/ntab/entrycount \(stored\): 640000$", text, re.MULTILINE)) == 1
 
 
 def test_nothing_was_touched(profiles, work_processes, stored, remembered):

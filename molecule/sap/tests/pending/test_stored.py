@@ -58,7 +58,7 @@ def in_place(before):
 
 def test_the_shared_profile_was_changed_once(profiles, remembered):
     before, after = remembered["profiles"]["DEFAULT.PFL"][0], profiles()["DEFAULT.PFL"][0]
-    assert changes(before, after) == (["enque/table_size	= 128000\n"], ["enque/table_size	= 640000\n"])
+    assert changes(before, after) == (["rsdb/ntab/entrycount	= 128000\n"], ["rsdb/ntab/entrycount	= 640000\n"])
 
 
 def test_every_other_file_is_what_it_was(profiles, remembered):
@@ -73,7 +73,7 @@ def test_every_other_file_is_what_it_was(profiles, remembered):
 def test_the_instances_run_on_with_the_old_values(work_processes, parameter, remembered):
     assert [list(row) for row in work_processes()] == remembered["pids"]
     assert parameter("D00", "rdisp/linux/os_scheduler") == "SCHED_OTHER"
-    assert parameter("D00", "enque/table_size") == "128000"
+    assert parameter("D00", "rsdb/ntab/entrycount") == "128000"
 
 
 def test_real_time_priorities_are_allowed_from_the_next_start_on(host, stored):
@@ -102,7 +102,7 @@ def test_restart_service_alone_brings_nothing_into_force(eventually, control, pa
     # Until it answers again, sapcontrol ends with an error and prints nothing.
     came_back = eventually(lambda: control("D00", "ParameterValue", "rdisp/wp_no_btc")[1].splitlines()[-1:] == ["3"])
     assert came_back, "the start service does not come back with the new profile"
-    assert parameter("D00", "enque/table_size") == "640000"
+    assert parameter("D00", "rsdb/ntab/entrycount") == "640000"
     assert [list(row) for row in work_processes()] == remembered["pids"]
 
 

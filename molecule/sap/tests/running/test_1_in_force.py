@@ -15,10 +15,10 @@ def test_the_work_processes_run_under_the_real_time_scheduler(work_processes, re
 def test_the_instances_have_the_new_values(name, parameter, is_up):
     assert is_up("D00")
     assert parameter("D00", "rdisp/wp_no_btc") == "3"
-    assert parameter("D00", "enque/table_size") == "640000"
+    assert parameter("D00", "rsdb/ntab/entrycount") == "640000"
     if name == "app1":
         assert is_up("ASCS01")
-        assert parameter("ASCS01", "enque/table_size") == "640000"
+        assert parameter("ASCS01", "rsdb/ntab/entrycount") == "640000"
 
 
 def test_verify_agrees(told, name):
