@@ -80,7 +80,8 @@ NO_EVIDENCE = "site"
 """As which kind plays without evidence are shown."""
 SPEAKING = {*known_tunings(), "tuning", "tunings", "platform_settings_info", "leftovers_info", "rollout"}
 """The modules of this collection whose results hold tuning records, or the place of a rollout."""
-SAVING_S, SAVING_SHARE = 2.0, 0.05
+SAVING_S = 2.0
+SAVING_SHARE = 0.05
 """How long, and which share of the time of a run, may go into writing evidence before its end."""
 Event = Callable[..., None]
 COLOURS = {
