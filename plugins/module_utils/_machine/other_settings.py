@@ -237,12 +237,12 @@ class _Boot:
         return conflict(what, setting._replace(value=self._value(path, setting.value)), wins)
 
     def sysctls(self):
-        """The lines of sysctl.d before tuned; those that are read after our own file win."""
+        """The lines of sysctl.d before tuned."""
         again = set(setting[:2] for _path, setting in self._again or ())
-        found = []
-        for path, setting in boot_sources.sysctls(self._host, *self._paths):
+        lines, found = boot_sources.sysctls(self._host, *self._paths), []
+        for (path, setting), later in zip(lines, self._wins(lines)):
             if setting.file != self._own and setting[:2] not in again:
-                wins = "no" if self._again is not None else self._later(setting)
+                wins = "no" if self._again is not None else later
                 # without a value: a name with a dash, which switches the others off
                 found.append(self._conflict("sysctl.d", path, setting._replace(value=setting.value or ""), wins))
         if self._again is None and runs_systemd(self._host) and not boot_sources.conf_is_linked(self._host):
@@ -251,6 +251,17 @@ class _Boot:
                 if path in self._paths:
                     found.append(dict(self._conflict("sysctl.conf", path, setting, "no"), effect=_NOT_READ))
         return found
+
+    def _wins(self, lines):
+        """Whether each of these lines, in the order in which they act, acts after our own one.
+
+        Ours is not always in the place of its file: a line may act where an earlier one of its name stands.
+        """
+        own = [(path, setting.value) for path, setting in lines if setting.file == self._own]
+        places = [place for place, (path, setting) in enumerate(lines) if (path, setting.value) in own]
+        if not places:
+            return [self._later(setting) for _path, setting in lines]
+        return ["yes" if place > max(places) else "no" for place in range(len(lines))]
 
     def _later(self, setting):
         """Whether a line of sysctl.d is read after our own file. A wildcard gives way to a name anywhere."""
@@ -263,10 +274,11 @@ class _Boot:
         again = self._profile.again if "/sysctl.d/" in self._own else None
         runs = enabled(self._host, "tuned.service")
         found = self.written("tuned", runs, self._profile.writes[:again], again is not None)
-        for path, setting in self._again or ():
+        lines = self._again or []
+        for (path, setting), wins in zip(lines, self._wins(lines)):
             if setting.file != self._own:
                 what = "sysctl.conf (tuned)" if setting.file == boot_sources.SYSCTL_CONF else "sysctl.d"
-                found.append(self._conflict(what, path, setting, self._later(setting)))
+                found.append(self._conflict(what, path, setting, wins))
         return found + (self.written("tuned", runs, self._profile.writes[again:]) if again is not None else [])
 
     def written(self, what, runs, writes, ours_follows=False):
