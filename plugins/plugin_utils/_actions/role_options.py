@@ -115,7 +115,8 @@ def host_timeout(names: Collection[str], value_of: Callable[[str], Any]) -> int:
         instances = validation.check_type_list(value_of(f"{name}_restart") or []) if name in names else []
         if instances:
             seconds = _whole_number(f"{name}_restart_timeout", value_of, RESTART_TIMEOUT_S)
-            limit += (2 * len(instances) + 1) * seconds
+            soft = _whole_number(f"{name}_restart_soft_timeout", value_of, 0)
+            limit += (2 * len(instances) + 1) * seconds + len(instances) * soft
     return limit
 
 

@@ -261,7 +261,7 @@ class CpuWindow:
         return f"in {count} of {len(self._pieces)} samples {EMPTY}" if count else ""
 
     def _missing(self, elapsed: float, covered: float) -> list[str]:
-        found = [self.empty()] if self.empty() else []
+        found = [*filter(None, [self.empty()])]
         if covered <= 0 and any("user" in piece.sample.shares for piece in self._pieces):
             return [*found, "the file does not say how many processors its percentages refer to: give cpus"]
         if covered <= 0:
