@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..lookup.progress import describe
-from ..lookup.tunings import known_tunings
 from ..modules.experiment import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.variables import role_variables
+from ..plugin_utils._actions.variables import known_tunings, role_variables
 from ..plugin_utils._compare import comparing
 from ..plugin_utils._compare.shapes import Part, Report, Row
 from ..plugin_utils._experiment import outcomes, plan_files, plans
