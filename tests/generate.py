@@ -88,7 +88,7 @@ argument_specs:
 
 {{title}}, now and for the next boot, in one module call: [docs/tunings/{{role}}.md](../../docs/tunings/{{role}}.md).
 
-Variables: [docs/variables.md](../../docs/variables.md#{{role}}), or `ansible-doc -t role zpower.sap_tuning.{{role}}`.
+Variables: [settings](../../docs/tunings/{{role}}.md#settings), or `ansible-doc -t role zpower.sap_tuning.{{role}}`.
 
 ```yaml
 - hosts: sap_app_servers
@@ -258,7 +258,10 @@ def below_mark(path: Path, read: Callable[[Any], dict[str, Any]], made: Callable
 
 
 def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: dict[str, Any]) -> str:
-    """The variables of a role as a Markdown table, with all paragraphs of their descriptions."""
+    """Return the variables of a role as a Markdown table.
+
+    All paragraphs of a description, but only the first one of LAST, which are alike for all tunings.
+    """
     lines = ["| variable | default | meaning |", "|---|---|---|"]
     order = [f"{role}_{name}" for name in options]
     last = min(order.index(f"{role}_{name}") for name in LAST) if set(LAST) <= set(options) else len(order)
@@ -270,7 +273,8 @@ def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: d
         )
         shown = "unset" if defaults[variable] is None else f"`{default or flow(defaults[variable])}`"
         option = options.get(variable.removeprefix(f"{role}_"), {})
-        texts = paragraphs(spec) + (paragraphs(option)[1:] if option else [])
+        shared = variable.endswith(tuple(f"_{name}" for name in LAST)) and role in TUNINGS
+        texts = paragraphs(spec) + (paragraphs(option)[1:] if option and not shared else [])
         lines.append(f"| `{variable}` | {shown} | {'<br>'.join(as_markdown(text, role, options) for text in texts)} |")
     return "\n".join(lines) + "\n"
 
