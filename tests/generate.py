@@ -258,10 +258,7 @@ def below_mark(path: Path, read: Callable[[Any], dict[str, Any]], made: Callable
 
 
 def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: dict[str, Any]) -> str:
-    """Return the variables of a role as a Markdown table.
-
-    All paragraphs of a description, but only the first one of LAST, which are alike for all tunings.
-    """
+    """Return the variables of a role as a Markdown table, with the first sentence of each description."""
     lines = ["| variable | default | meaning |", "|---|---|---|"]
     order = [f"{role}_{name}" for name in options]
     last = min(order.index(f"{role}_{name}") for name in LAST) if set(LAST) <= set(options) else len(order)
@@ -272,10 +269,7 @@ def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: d
             re.sub(r"^\{\{ (\w+).*\}\}$", r"\1", str(defaults[variable])) if isinstance(defaults[variable], str) else ""
         )
         shown = "unset" if defaults[variable] is None else f"`{default or flow(defaults[variable])}`"
-        option = options.get(variable.removeprefix(f"{role}_"), {})
-        shared = variable.endswith(tuple(f"_{name}" for name in LAST)) and role in TUNINGS
-        texts = paragraphs(spec) + (paragraphs(option)[1:] if option and not shared else [])
-        lines.append(f"| `{variable}` | {shown} | {'<br>'.join(as_markdown(text, role, options) for text in texts)} |")
+        lines.append(f"| `{variable}` | {shown} | {as_markdown(sentence(paragraphs(spec)[0]), role, options)}. |")
     return "\n".join(lines) + "\n"
 
 
