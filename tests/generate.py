@@ -88,7 +88,7 @@ argument_specs:
 
 {{title}}, now and for the next boot, in one module call: [docs/tunings/{{role}}.md](../../docs/tunings/{{role}}.md).
 
-Variables: [docs/variables.md](../../docs/variables.md#{{role}}), or `ansible-doc -t role zpower.sap_tuning.{{role}}`.
+Variables: [settings](../../docs/tunings/{{role}}.md#settings), or `ansible-doc -t role zpower.sap_tuning.{{role}}`.
 
 ```yaml
 - hosts: sap_app_servers
@@ -254,7 +254,7 @@ def below_mark(path: Path, read: Callable[[Any], dict[str, Any]], made: Callable
 
 
 def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: dict[str, Any]) -> str:
-    """The variables of a role as a Markdown table, with all paragraphs of their descriptions."""
+    """Return the variables of a role as a Markdown table, with the first sentence of each description."""
     lines = ["| variable | default | meaning |", "|---|---|---|"]
     order = [f"{role}_{name}" for name in options]
     last = min(order.index(f"{role}_{name}") for name in LAST) if set(LAST) <= set(options) else len(order)
@@ -265,9 +265,7 @@ def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: d
             re.sub(r"^\{\{ (\w+).*\}\}$", r"\1", str(defaults[variable])) if isinstance(defaults[variable], str) else ""
         )
         shown = "unset" if defaults[variable] is None else f"`{default or flow(defaults[variable])}`"
-        option = options.get(variable.removeprefix(f"{role}_"), {})
-        texts = paragraphs(spec) + (paragraphs(option)[1:] if option else [])
-        lines.append(f"| `{variable}` | {shown} | {'<br>'.join(as_markdown(text, role, options) for text in texts)} |")
+        lines.append(f"| `{variable}` | {shown} | {as_markdown(sentence(paragraphs(spec)[0]), role, options)}. |")
     return "\n".join(lines) + "\n"
 
 
