@@ -143,7 +143,7 @@ def planned(
     groups = schedules.groups({name: item["peers"] for name, item in ready.items()}, joining)
     session = order_of(options, begun, design, ready, groups, host)
     for step in session["steps"]:
-        step["set"] = found["tunings"] if step["set"] else None
+        step.update(name=step["phase"], back=[], set=found["tunings"] if step["set"] else None, vars={}, probe={})
     return {**session, **way_back, "warnings": warnings}
 
 
@@ -178,6 +178,7 @@ def order_of(
         **{name: options[name] for name in ("change", "results")},
         "most": most,
         "kind": "state",
+        "varied": {},
         "limits": {name: options[name] for name in LIMITS},
         "design": design,
         "seed": seeds[groups[host]],

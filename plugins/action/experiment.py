@@ -183,13 +183,16 @@ def _report(plan: Mapping[str, Any], loaded: record_files.Loaded, options: Mappi
 def _left(plan: Mapping[str, Any], ready: Mapping[str, set[tuple[str, int]]]) -> list[dict[str, Any]]:
     """The steps in their order that a host has not finished, each with the hosts that have to measure."""
     cells = {cell["name"]: cell for cell in plan["cells"]}
-    found = []
+    varied = sorted({tuning for factor in plan["factors"] for tuning in factor["tunings"]})
+    found: list[dict[str, Any]] = []
     for phase, number in plans.steps(plan):
         hosts = sorted(host for host, steps in ready.items() if (phase, number) not in steps)
         if hosts:
             cell = {name: cells[phase][name] for name in ("name", "vars", "probe", "set", "found")}
             ids = {"phase": phase, "round": number, "session": plans.session_of(plan, (phase, number))}
-            found.append({**ids, "label": f"{phase} {number}", "hosts": hosts, **cell})
+            # after a step that sets nothing there is nothing to take back; the first may follow an interrupted session
+            back = varied if not found or found[-1]["set"] else []
+            found.append({**ids, "label": f"{phase} {number}", "hosts": hosts, "back": back, **cell})
     return found
 
 
@@ -259,7 +262,8 @@ def at_step(options: Mapping[str, Any], variables: Mapping[str, Any], check: boo
     if event == "held":
         return {"step": number, **session.held(step, tunings, variables)}
     said = [] if check or not options["part"] else announced(options["part"], number, variables)
-    return {"step": number, **session.records_of(step, tunings, variables, check), "say": said}
+    had = number if check or session.session_of(variables)["kind"] == "state" else number - 1
+    return {"step": had, **session.records_of(step, tunings, variables, check), "say": said}
 
 
 def announced(part: session.Part, number: int, variables: Mapping[str, Any]) -> list[str]:

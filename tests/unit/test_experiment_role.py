@@ -91,13 +91,12 @@ def step(folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1) -
     linked_collection(folder, "tunings", NOTING)
     tunings = [*level["set"], *level["found"]]
     session = {"kind": "level", "tunings": tunings, "checkpoint": "c1", "varied": level["vars"], "change": "c1"}
-    session["steps"] = [{"set": level["set"]}]
     facts = {"__session": session, "__session_mine": tunings, "experiment_lease": 900}
     tasks = [
         {"ansible.builtin.set_fact": {**facts, "__measure_ready": {"workloads": []}}},
         {
-            "ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "level.yml"),
-            "vars": {"__session_step": {**level, **STEP}, "__session_index": 0},
+            "ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "step.yml"),
+            "vars": {"__session_step": {**level, **STEP, "back": tunings}, "__session_index": 0},
         },
         # for a later play of the same run, such as site
         {"ansible.builtin.assert": {"that": LATER}},
@@ -121,19 +120,6 @@ def test_the_variables_of_a_level_win_in_its_calls_and_nowhere_else(tmp_path: Pa
     assert set(back) == {"check", "cpu_polarization", "rps"} and back["check"] is False
     # the options of a way back, such as the instances to restart, are those of the level
     assert back["rps"] == {**both, **chosen, "state": "restored"}
-
-
-@pytest.mark.parametrize(
-    ("before", "back"),
-    [([], ["rps"]), ([[]], []), ([["rps"]], ["rps"]), ([["rps"], []], []), ([[], ["cpu_polarization"]], ["rps"])],
-)
-def test_a_step_that_set_nothing_is_not_taken_back(before: list[list[str]], back: list[str]) -> None:
-    """The first step may follow a session that was interrupted; a level that is set is always taken back."""
-    first, *_others = yaml.safe_load((EXPERIMENT / "tasks" / "level.yml").read_text("utf-8"))
-    assert first["name"] == "Take back the level before" and first["vars"]["zpower_rollback"] is True
-    session = {"steps": [{"set": names} for names in [*before, ["rps"]]]}
-    variables = {"__session": session, "__session_index": len(before), "__session_mine": ["rps"]}
-    assert templated(first["vars"]["__tune_names"], variables) == back
 
 
 @pytest.mark.gate
@@ -162,7 +148,7 @@ def test_no_part_is_measured_after_every_level_is_decided(tmp_path: Path, noise:
     plan_files.write(tmp_path / "results", plan)
     shutil.copy(EXPERIMENT / "tasks" / "part.yml", tmp_path)
     stub = {"ansible.builtin.debug": {"msg": "measured {{ __session_step.phase }}; {{ __session_part.rounds }}"}}
-    (tmp_path / "level.yml").write_text(json.dumps([stub]))
+    (tmp_path / "step.yml").write_text(json.dumps([stub]))
     names = {8: "one", 10: "two", 12: "three"}
     parts = [{"rounds": rounds, "begin": at, "end": at + 1, "next": int(at < 2)} for at, rounds in enumerate(names)]
     left = [{"phase": name, "round": rounds, "label": name, "session": 1} for rounds, name in names.items()]

@@ -28,8 +28,8 @@ class Part(TypedDict):
 class Step(TypedDict):
     """One round of one state, which ``hosts`` have to measure.
 
-    ``set``: the tunings that are set for it, null if a host is left as it is; ``found``: those that are as found, which
-    are only looked at, with the variables ``probe``.
+    ``back``: the tunings that are taken back first; ``set``: those that are set for it, null if a host is left as it
+    is; ``found``: those that are as found, which are only looked at, with the variables ``probe``.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Step(TypedDict):
     session: int
     label: str
     hosts: list[str]
+    back: list[str]
     set: list[str] | None
     found: list[str]
     vars: dict[str, Any]
@@ -45,7 +46,10 @@ class Step(TypedDict):
 
 
 class Session(TypedDict):
-    """What all roles do in the same way. ``kind`` is the name of the task file of a step."""
+    """What all roles do in the same way.
+
+    ``varied``: the variables with which levels are taken back; ``checkpoint``: the name under which values are set.
+    """
 
     kind: Literal["state", "level"]
     change: str
@@ -56,6 +60,7 @@ class Session(TypedDict):
     steps: list[Step]
     parts: list[Part]
     tunings: list[str]
+    varied: dict[str, Any]
     checkpoint: str
     at: float
 
@@ -66,7 +71,7 @@ def session_of(variables: Mapping[str, Any]) -> Session:
 
 
 def step_of(variables: Mapping[str, Any]) -> int:
-    """The step at which a host is; -1 before the first."""
+    """The last step whose state a host had: a state as soon as it is set, a level after its round. -1 if none."""
     # ansible-core 2.16 keeps a text
     return int((variables.get("__session_held") or {}).get("step", -1))
 
@@ -108,7 +113,7 @@ def held(step: Step, tunings: Collection[str], variables: Mapping[str, Any]) -> 
             f"{step['round']}: somebody else changed it, or the lease ran out (experiment_lease)"
         )
     found = states.tuning_records([name for name in tunings if name in step["found"]], variables)
-    return {"records": [*variables["__session_set"]["records"], *map(states.as_found, found)]}
+    return {"records": [*variables["__session_held"]["records"], *map(states.as_found, found)]}
 
 
 def keep(step: Step, number: int, variables: Mapping[str, Any], check: bool) -> dict[str, str]:

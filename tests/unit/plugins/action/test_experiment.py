@@ -82,6 +82,14 @@ def test_a_new_plan_has_every_step_and_is_kept(tmp_path: Path) -> None:
     assert kept["order"] == result["plan"]["order"]
 
 
+def test_a_step_that_set_nothing_is_not_taken_back(tmp_path: Path) -> None:
+    """The first step may follow a session that was interrupted; a level that is set is always taken back."""
+    left = planned(tmp_path, factors=[POLARIZATION])["steps"]
+    assert {step["phase"]: step["set"] for step in left} == {"found": [], "vertical": ["cpu_polarization"]}
+    after = [["cpu_polarization"], *(step["set"] for step in left)]
+    assert [step["back"] for step in left] == after[:-1] and [] in after
+
+
 def test_too_few_rounds_are_told_and_not_refused(tmp_path: Path) -> None:
     (remark,) = planned(tmp_path, rounds=6)["remarks"]
     assert "6 rounds are too few" in remark and "3 levels beside the baseline need 8" in remark
