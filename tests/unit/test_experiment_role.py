@@ -16,7 +16,7 @@ from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
-from ansible_collections.zpower.sap_tuning.plugins.action import before_after, experiment
+from ansible_collections.zpower.sap_tuning.plugins.action import experiment
 from ansible_collections.zpower.sap_tuning.plugins.modules.tunings import DOCUMENTATION
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
@@ -219,9 +219,12 @@ def test_before_and_after_of_a_change_with_records_is_refused_before_the_host_is
 
 def order_of(*restarts: list[dict[str, str]]) -> str:
     """The order that before_after chooses for hosts whose tunings say this."""
-    found = {"tunings": ["rps", "sap_profile"], "untouched": ["rps", "sap_profile"], "design": "auto"}
     known = {
-        "__before_after_found": found,
+        "__session_mine": ["rps", "sap_profile"],
+        "__session_found": {
+            "back": {"tunings": {"sap_profile": {}}, "tuning": [row("none", "compliant")]},
+            "design": "auto",
+        },
         "__measure_ready": {**READY, "host": "app1", "seconds": 1.0, "throttle": 1, "calibration": "none"},
         "__session": BEGUN,
     }
@@ -230,15 +233,17 @@ def order_of(*restarts: list[dict[str, str]]) -> str:
         for at, rows in enumerate(restarts, 1)
     }
     play = {**hosts["app1"], "hostvars": hosts, "ansible_play_batch": [*hosts]}
-    plan = run_action(before_after, {"event": "planned", "change": "c1", "seed": "c1"}, variables=play)
+    plan = run_action(
+        experiment, {"event": "planned", "change": "c1", "seed": "c1"}, variables=play, role="before_after"
+    )
     return str(plan["design"])
 
 
 def test_a_host_that_takes_part_in_no_measurement_is_not_tuned() -> None:
-    idle = {"__before_after_found": {"tunings": ["rps"]}, "__measure_ready": {"measures": False, "peers": []}}
+    idle = {"__session_mine": ["rps"], "__measure_ready": {"measures": False, "peers": []}}
     play = {**idle, "__session": BEGUN, "hostvars": {"app1": idle}, "ansible_play_batch": ["app1"]}
     with pytest.raises(AnsibleActionFail, match="app1 would be tuned and not measured: it has no measure_peer"):
-        run_action(before_after, {"event": "planned", "change": "c1", "seed": "c1"}, variables=play)
+        run_action(experiment, {"event": "planned", "change": "c1", "seed": "c1"}, variables=play, role="before_after")
 
 
 def row(restart: str, verdict: str = "drifted") -> dict[str, str]:
@@ -286,6 +291,6 @@ def test_restored_sets_nothing(final: str, winner: str | None, lost: bool, sets:
     after = tasks[next(place for place, task in enumerate(tasks) if task["name"] == "End the session") :]
     (setting,) = [task for task in after if "ansible.builtin.include_tasks" in task]
     assert setting["ansible.builtin.include_tasks"] == "keep.yml"
-    outcome = {"__experiment_decision": {"winner": winner}, "__experiment_end": {"lost": {"app1": lost}}}
+    outcome = {"__experiment_decision": {"winner": winner}, "__session_end": {"lost": {"app1": lost}}}
     variables = {"inventory_hostname": "app1", "experiment_final": final, **outcome}
     assert str(templated(f"{{{{ {setting['when']} }}}}", variables)) == str(sets)

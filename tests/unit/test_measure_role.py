@@ -213,7 +213,7 @@ LOSE_SERVER = [
         {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": part}}
         for part in ("ready", "start")
     ),
-    *({**ROUND, "vars": {**ROUND["vars"], "__measure_round": {"number": at, "done": 0, "until": 2}}} for at in (1, 2)),
+    *({**ROUND, "vars": {**ROUND["vars"], "__measure_round": {"number": at, "done": 0}}} for at in (1, 2)),
     {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": "stop"}},
 ]
 # a killed process may still answer: its port is refused only once the kernel has ended it

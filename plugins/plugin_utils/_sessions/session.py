@@ -6,11 +6,12 @@ The roles before_after and experiment plan one, do its steps and end it. It is t
 each host. A step sets one state; a part of the steps ends with a look at the records, where the session may end.
 """
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Literal, TypedDict, cast
 
-from . import states
+from . import schedules, states
 
 NOT_IN_FORCE = ("not_applicable", "unsupported", "observed", "pending_restart", "failed")
 NOT_BACK = ("drifted", "pending_restart", "failed")
@@ -136,3 +137,32 @@ def lost(tunings: Collection[str], variables: Mapping[str, Any]) -> str:
     """The reasons of values that were not taken back: somebody else changed them, or they wait for a restart."""
     records = states.tuning_records(tunings, variables)
     return states.reasons(record for record in records if record["verdict"] in NOT_BACK)
+
+
+def at_step(options: Mapping[str, Any], variables: Mapping[str, Any], check: bool) -> Mapping[str, Any]:
+    """What the role asks before and after the round of a step."""
+    event, step, number, tunings = (options[name] for name in ("event", "level", "step", "tunings"))
+    if event == "measured":
+        return keep(step, number, variables, check)
+    if event == "held":
+        return {"step": number, **held(step, tunings, variables)}
+    said = [] if check or not options["part"] else announced(options["part"], number, variables)
+    had = number if check or session_of(variables)["kind"] == "state" else number - 1
+    return {"step": had, **records_of(step, tunings, variables, check), "say": said}
+
+
+def announced(part: Part, number: int, variables: Mapping[str, Any]) -> list[str]:
+    """The step that is measured next in one line, which the first host that takes part says for all."""
+    here, known, batch = session_of(variables), variables["hostvars"], variables["ansible_play_batch"]
+    # a host that failed stays behind
+    if variables["inventory_hostname"] != next((at for at in batch if step_of(known[at]) >= number - 1), None):
+        return []
+    found: dict[str, list[str]] = {}
+    for host in batch:
+        step = (here if here["kind"] == "level" else session_of(known[host]))["steps"][number]
+        if host in step["hosts"] and step_of(known[host]) >= number - 1:
+            found.setdefault(step["phase"], []).append(host)
+    progress = schedules.describe(number, len(here["steps"]), time.time() - here["at"], part["end"])
+    shown = [f"{phase} on {', '.join(names[:5])}{' …' * (len(names) > 5)}" for phase, names in found.items()]
+    so_far = variables.get("__session_looked", {}).get("so_far")  # at the last look
+    return ["; ".join([f"{progress}: {'; '.join(shown)}", *([f"so far {so_far}"] if so_far else [])])]

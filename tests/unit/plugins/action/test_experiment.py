@@ -19,6 +19,7 @@ from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import experiment as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps as planned_steps
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions import levels
 from experiments import CHANGE, HOSTS, POLARIZATION, RPS, make_plan, make_records, make_tunings
 from records_factory import write_change
 
@@ -399,7 +400,7 @@ def test_the_end_of_a_session_names_the_hosts_that_failed_and_those_that_are_los
     result = run(tmp_path, event="ended", errors={"app2": "no route"}, alive=HOSTS)
     assert result["changed"]
     session = on_disk(tmp_path)["sessions"][-1]
-    assert session["failures"] == {"app2": "no route", "app3": action.LOST}
+    assert session["failures"] == {"app2": "no route", "app3": levels.LOST}
     assert session["ended"] is not None and session["kept"] is None
     assert run(tmp_path, event="ended", alive=HOSTS)["changed"] is False
 
