@@ -63,7 +63,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import 
 from ansible_collections.zpower.sap_tuning.plugins.modules import platform_info, platform_settings_info
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import nmon, sysstat
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows as _import_rows
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import CpuFileError
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError
 from kinds import faster
 from records_factory import Plan, change_tunings, make_change, write_change
 
@@ -181,14 +181,12 @@ def wire_object(data: bytes) -> object:
 
 
 def nmon_snapshots(text: str) -> object:
-    return list(nmon.Reader(text.splitlines(keepends=True)).snapshots())
+    return list(nmon.Reader(text.splitlines(keepends=True)).samples())
 
 
 def sysstat_samples(text: str) -> object:
-    host = sysstat.parse(text)
-    sysstat.about(host)
     try:
-        return list(sysstat.samples_of(host, None, None))
+        return list(sysstat.Reader(text).samples())
     except OverflowError as error:  # as window_of() says it
         raise CpuFileError(str(error)) from error
 

@@ -33,16 +33,12 @@ class _Whole:
             self.notes.append("%s: what came after that is missing" % self.cut)
         return raw
 
-    def host(self, kind, tree, holdings, hostname="", taken=""):
+    def host(self, kind, tree, hostname="", taken=""):
         """The CapturedHost; hostname, taken: from the name of the capture or from its texts."""
-
-        def why(path):
-            below = self.cut_below.rstrip("/") + "/"
-            return holdings.why(path) or (self.cut if (path + "/").startswith(below) else "")
-
+        tree.cut, tree.cut_below = self.cut, self.cut_below
         texts = [tree.text(path).strip() for path in ("/proc/sys/kernel/hostname", "/etc/hostname")]
         hostname = next(filter(None, texts), hostname)
-        return CapturedHost(Capture(kind, self.path, shown(hostname), taken, self.notes), tree, why)
+        return CapturedHost(Capture(kind, self.path, shown(hostname), taken, self.notes), tree)
 
 
 def open_capture(path):

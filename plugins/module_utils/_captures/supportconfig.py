@@ -9,10 +9,9 @@ import posixpath
 import re
 
 from . import sections
-from .holdings import SYSCTL, Holdings, inside
+from .tree import SYSCTL, inside
 
 _NAME = re.compile(r"^(?:scc|nts)_(.+?)_([0-9]{2})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})(?:_|\Z)")
-_NEVER = "a supportconfig does not hold it"
 _MISSING = re.compile(r"^(/\S.*?) - File not found$")
 _PART = re.compile(r"^(/\S.*?) - Last [0-9]+ Lines$")
 _UNIT = re.compile(r"systemctl cat '?([A-Za-z0-9:_.\\@-]+\.(?:service|target|socket|timer|mount))'?$")
@@ -55,7 +54,7 @@ _FILES = ("Configuration File", "Log File", "File Content")
 
 def read(whole, raw):
     """The CapturedHost of a supportconfig."""
-    reader = _Reader(raw.only(()), raw.names("/"))
+    reader = _Reader(raw.only((), "a supportconfig does not hold it"), raw.names("/"))
     for text in _TEXTS:
         reader.read(text, raw.text("/" + text))
     whole.notes.append("comments in files are not in a supportconfig, so blocks of this collection are not seen")
@@ -65,21 +64,21 @@ def read(whole, raw):
         whole.notes.append("the supportconfig is scrubbed: names and addresses in it are not the machine's")
     match = _NAME.match(whole.name)
     taken, host = ("20%s-%s-%sT%s:%s" % match.groups()[1:], match.group(1)) if match else ("", "")
-    return whole.host("supportconfig", reader.tree, reader.found, host, taken)
+    return whole.host("supportconfig", reader.tree, host, taken)
 
 
 class _Reader:
-    """Reads the texts into a Tree and its Holdings. texts: the names of those that the capture has."""
+    """Reads the texts into a Tree. texts: the names of those that the capture has."""
 
     def __init__(self, tree, texts):
-        self.tree, self.found, self.removed = tree, Holdings(_NEVER), []
-        self.found.holds("/dev/null")
+        self.tree, self.removed = tree, []
+        self.tree.lacks("", "/dev/null")
         for text, paths in _HELD:
-            self.found.lacks("" if text in texts else "the supportconfig was taken without %s" % text, *paths)
-        self.found.lacks("the supportconfig has no output of sysctl -a", "/proc/sys")
-        self.found.lacks("supportconfig has the text of units since 3.2.14", *_UNITS)
+            self.tree.lacks("" if text in texts else "the supportconfig was taken without %s" % text, *paths)
+        self.tree.lacks("the supportconfig has no output of sysctl -a", "/proc/sys")
+        self.tree.lacks("supportconfig has the text of units since 3.2.14", *_UNITS)
         for top in _UNITS:
-            self.found.lacks("a supportconfig has no links of systemd", top + "/*.wants", top + "/*.requires")
+            self.tree.lacks("a supportconfig has no links of systemd", top + "/*.wants", top + "/*.requires")
 
     def read(self, name, text):
         """Read one text (env.txt)."""
@@ -98,9 +97,9 @@ class _Reader:
         if name not in texts or posixpath.normpath(path) != path or any(sign < " " for sign in path):
             return
         if missing:
-            self.found.holds(path)
+            self.tree.lacks("", path)
         elif part:
-            self.found.lacks("the supportconfig has only the end of this file", path)
+            self.tree.lacks("the supportconfig has only the end of this file", path)
         else:
             self.tree.add_text(path, section.body, name)
 
@@ -108,12 +107,12 @@ class _Reader:
         program, dummy, rest = section.what.partition(" ")
         command = posixpath.basename(program) + (" " + rest if rest else "")
         if name == "env.txt" and command == "sysctl -a":
-            if sections.add_sysctls(section.body, "sysctl -a in env.txt", self.tree, self.found):
-                self.found.holds("/proc/sys")
+            if sections.add_sysctls(section.body, "sysctl -a in env.txt", self.tree):
+                self.tree.lacks("", "/proc/sys")
         elif name == "hardware.txt" and command == "lscpu":
             self._lscpu(section.body)
         elif name == "systemd.txt" and _UNIT.match(command):
-            self.found.holds(*_UNITS)
+            self.tree.lacks("", *_UNITS)
             for path, text in sections.unit_files(section.body, _UNIT.match(command).group(1)):
                 if posixpath.normpath(path) == path and "/systemd/" in path:
                     self.tree.add_text(path, text, name)

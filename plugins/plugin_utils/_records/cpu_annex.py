@@ -8,16 +8,13 @@ CPU time from there if it has none of its own and the intervals of one file cove
 
 # pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 from .checks import LARGEST, Fields, check_slug
-from .cpu_window import FACTS, CpuFileError, CpuWindow, quoted
 from .kpi import CpuSum, add, units_of
 from .round import SIDES, Round, microseconds
 
@@ -34,83 +31,6 @@ LEAST_WINDOW_S = 10.0
 
 LEAST_INSIDE = 0.8
 """Share of a window that whole intervals have to fill: the CPU time of a part of an interval is a guess."""
-
-_OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
-
-
-def _in_utc(moment: datetime, offset: timedelta) -> str:
-    try:
-        return (moment - offset).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    except OverflowError as error:
-        raise CpuFileError(f"{moment} lies at the end of the calendar") from error
-
-
-def utc_offset(text: str) -> timedelta:
-    """The offset from UTC in ``+01:00``, ``-0500`` or ``Z``."""
-    match = _OFFSET.fullmatch(text)
-    if text in ("Z", "UTC"):
-        return timedelta()
-    if not match or int(match[2]) > 14 or int(match[3]) > 59:
-        raise CpuFileError(
-            f"utc_offset is {text!r}; the offset of local time from UTC belongs there, such as +01:00{quoted(text)}"
-        )
-    ahead = timedelta(hours=int(match[2]), minutes=int(match[3]))
-    return ahead if match[1] == "+" else -ahead
-
-
-def entry_of(window: CpuWindow, file: str, offset: timedelta, replace: bool) -> dict[str, Any]:
-    """The entry of a file in the annex: the intervals of a window with complete figures, in UTC."""
-    intervals = []
-    for piece, used in window.used():
-        if piece.sample.gap or used.user is None or used.system is None or not used.cpus:
-            continue
-        seconds = piece.seconds
-        parts = {f"{name}_s": getattr(used, name) for name in ("user", "system", "softirq", "steal")}
-        intervals.append(
-            {
-                "begin": _in_utc(piece.begin, offset),
-                "elapsed_s": seconds,
-                **{name: None if rate is None else round(rate * seconds, 6) for name, rate in parts.items()},
-                "ncpu": used.cpus,
-            }
-        )
-    if not intervals:
-        raise CpuFileError(f"nothing of the window can be stored: {_why_nothing(window)}")
-    return {
-        "file": file,
-        "source": window.source,
-        **{name: getattr(window.about, name) for name in FACTS},
-        "replace": replace,
-        "intervals": intervals,
-    }
-
-
-def _why_nothing(window: CpuWindow) -> str:
-    known = [used for _piece, used in window.used() if used.user is not None and used.system is not None]
-    if not known:
-        return window.empty() or "the file does not say how much CPU time users and the system used"
-    if not any(used.cpus for used in known):
-        return "the file does not say how many processors there were: give cpus"
-    return "it is one gap between two samples"
-
-
-def merged(annex: Mapping[str, Any] | None, entry: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
-    """The annex with one more file in it, which replaces an entry of the same file about the same time."""
-    others = [item for item in (annex or {}).get("files", ()) if not _same(item, entry)]
-    files = sorted([*others, entry], key=lambda item: (item["intervals"][0]["begin"], item["file"]))
-    if len(files) > MOST_FILES:
-        raise CpuFileError(f"{len(files)} files would be stored, and {MOST_FILES} can be")
-    total = sum(len(item["intervals"]) for item in files)
-    if total > MOST_INTERVALS:
-        raise CpuFileError(f"{total} intervals would be stored, and {MOST_INTERVALS} can be: give begin and end")
-    return {"schema": CPU, **head, "files": files}
-
-
-def _same(item: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
-    if item["file"] != entry["file"]:
-        return False
-    first, second = Series(item).intervals, Series(entry).intervals
-    return first[0].begin < second[-1].end and second[0].begin < first[-1].end
 
 
 class Interval(NamedTuple):
