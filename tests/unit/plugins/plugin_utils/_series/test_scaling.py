@@ -18,7 +18,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling 
     number,
     scaling,
 )
-from series_samples import GUESTS, connections, guests, record, rounds, virtualization
+from series_samples import GUESTS, connections, guests, record, rounds
 
 
 def points(values: dict[float, float], better: Any = "higher", work: Any = "each") -> list[Point]:
@@ -30,23 +30,12 @@ def measured(values: dict[float, float], noise: float = 0.005) -> list[Measured]
     return [Measured(x, [v * math.exp(-noise), v, v * math.exp(noise)]) for x, v in values.items()]
 
 
-class TestPublished:
-    """The virtualization study: percent of the one-guest value, on 16 cores with guests of four CPUs."""
-
-    def test_every_percentage_comes_out_again_and_one_value_per_point_proves_no_knee(self) -> None:
-        curves = {item["workload"]: item for item in virtualization()["curves"]}
-        found = {name: [point["pct"] for point in item["points"]] for name, item in curves.items()}
-        assert found == {name: [float(value) for value in values] for name, values in GUESTS.items()}
-        assert [item["knee"] for item in curves.values()] == [None] * 5
-        efficiency = [round(point["efficiency_pct"]) for point in curves["mem_std"]["points"]]
-        assert efficiency == [100, 96, 86, 77, 63, 54, 47, 41]
-
-    def test_percentages_that_are_not_of_one_are_normalized(self) -> None:
-        scaled = guests(["mem_std"])
-        for item in scaled:
-            item["runs"][1]["metrics"]["mem_std"] *= 37.5
-        (found,) = scaling("c", rounds(scaled), "context.guests")["curves"]
-        assert tuple(round(point["pct"]) for point in found["points"]) == GUESTS["mem_std"]
+def test_percentages_that_are_not_of_one_are_normalized() -> None:
+    scaled = guests(["mem_std"])
+    for item in scaled:
+        item["runs"][1]["metrics"]["mem_std"] *= 37.5
+    (found,) = scaling("c", rounds(scaled), "context.guests")["curves"]
+    assert tuple(round(point["pct"]) for point in found["points"]) == GUESTS["mem_std"]
 
 
 class TestWork:
