@@ -30,7 +30,7 @@ import yaml
 
 HERE = Path(__file__).resolve().parents[1]
 MODULES, ROLES, PAGES = HERE / "plugins" / "modules", HERE / "roles", HERE / "docs" / "tunings"
-FRAGMENT = HERE / "plugins" / "doc_fragments" / "tuning.py"
+FRAGMENTS = HERE / "plugins" / "doc_fragments"
 FOLDER = HERE / "plugins" / "module_utils" / "_tunings"
 TUNINGS = [path.stem for path in FOLDER.glob("[!_]*.py")]
 MODULE_OF = {**{name: name for name in sorted(TUNINGS)}, "platform": "platform_settings_info"}
@@ -143,16 +143,10 @@ tuning:
     - name: {name}
       subject: {subject}
       wanted: {{state: present, {sysctl}: '{value}'}}
-      before: {{running: {{{sysctl}: '{first}'}}, stored: null, next_boot: null}}
       after: {{running: {{{sysctl}: '{value}'}}, stored: {{{sysctl}: '{value}'}},
               next_boot: {{{sysctl}: '{value}'}}}}
       verdict: changed
       reason: 2 values set and read back
-      remarks: []
-      restart: none
-      conflicts: []
-      sources: ['{source}']
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of {name}'
 """
 
 from ..module_utils._engine.entry_point import run_tuning
@@ -190,9 +184,11 @@ def redirects(top: Path = HERE) -> dict[str, str]:
 def options_of(module: str) -> dict[str, dict[str, Any]]:
     """The options that users set, in the order of the tables."""
     found = documentation(MODULES / f"{module}.py")
-    shared = documentation(FRAGMENT)["options"] if "extends_documentation_fragment" in found else {}
-    options = {**shared, **found["options"]}
-    names = [name for name in found["options"] if name not in LAST] + [name for name in LAST if name in options]
+    shared = [one.rpartition(".")[2] for one in found.get("extends_documentation_fragment", [])]
+    own = [documentation(FRAGMENTS / f"{one}.py")["options"] for one in shared] + [found["options"]]
+    options = {name: option for some in own for name, option in some.items()}
+    names = [name for some in own[::-1] for name in some if name not in LAST]
+    names = [*dict.fromkeys(names), *(name for name in LAST if name in options)]
     return {name: options[name] for name in names if name not in INTERNAL}
 
 
@@ -354,7 +350,7 @@ def new_module(tuning: str) -> None:
     kind = table_of(tuning)
     if kind is None:
         raise ValueError(f"write plugins/modules/{tuning}.py: only a tuning with a table of sysctls gets one")
-    name, (lowest, highest) = min(kind.table.items())
+    name, (lowest, _highest) = min(kind.table.items())
     limits = [f"      - C({one}), {low} to {high}." for one, (low, high) in sorted(kind.table.items())]
     galaxy = yaml.safe_load((HERE / "galaxy.yml").read_text("utf-8"))
     text = NEW_MODULE.format(
@@ -369,8 +365,6 @@ def new_module(tuning: str) -> None:
         setting=name,
         sysctl=f"{kind.subject}.{name}",
         value=lowest,
-        first=kind.defaults.get(f"{kind.subject}.{name}", highest),
-        source=kind.sources[0],
     )
     (MODULES / f"{tuning}.py").write_text(text, "utf-8")
 

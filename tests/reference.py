@@ -230,7 +230,7 @@ def playbooks_page() -> str:
 def systems(module: Path) -> str:
     """Where a module acts: its own attribute, else that of all tunings."""
     given = generate.documentation(module).get("attributes", {})
-    shared = generate.documentation(generate.FRAGMENT)["attributes"]
+    shared = generate.documentation(generate.FRAGMENTS / "tuning.py")["attributes"]
     names = {**shared["platform"], **given.get("platform", {})}["platforms"]
     return ", ".join(SYSTEMS[name.strip()] for name in names.split(","))
 

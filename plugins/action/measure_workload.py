@@ -179,7 +179,7 @@ class ActionModule(HonestAction):
         for record, line in zip(records, lines, strict=True):
             line["record"] = None
             try:
-                line["record"] = str(record_files.store(results, record))
+                line["record"] = str(record_files.write_record(results, record))
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
                 problems.setdefault(reason, []).append(line["workload"])

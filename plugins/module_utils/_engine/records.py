@@ -49,7 +49,7 @@ class Recorder:
             "reason": reason,
             "restart": then.restart or self.tuning.restart,
             "conflicts": subject.conflicts,
-            "remarks": then.remarks,
+            "remarks": then.remarks + subject.costs,
             "sources": list(self.tuning.sources),
             "undo": "ansible-playbook zpower.sap_tuning.rollback, or state: restored of %s" % self.tuning.name,
         }
