@@ -333,10 +333,14 @@ def routing() -> str:
     return replaced(text, routes, ROUTING_BEGIN, ROUTING_END, ROUTING)
 
 
+def tuning_class(tuning: str) -> Any:
+    sys.path.insert(0, str(HERE / "plugins"))
+    return getattr(importlib.import_module(f"module_utils._tunings.{tuning}"), class_of(tuning))
+
+
 def table_of(tuning: str) -> Any:
     """The class of a tuning that is nothing but a table of sysctls; None for any other."""
-    sys.path.insert(0, str(HERE / "plugins"))
-    found = getattr(importlib.import_module(f"module_utils._tunings.{tuning}"), class_of(tuning))
+    found = tuning_class(tuning)
     return found if hasattr(found, "table") and "settings" in found.options else None
 
 
