@@ -45,7 +45,6 @@ import contextlib
 import functools
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timezone
@@ -53,7 +52,6 @@ from pathlib import Path
 from typing import Any
 
 from ansible import context
-from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.callback import CallbackBase
 from ansible.release import __version__ as ansible_core_version
 
@@ -93,41 +91,10 @@ COLOURS = {
     "waived": "cyan",
     "skipped": "cyan",
 }
-LOOKUP_SAID = re.compile(
-    r".*lookup plugin 'zpower\.sap_tuning\.\w+'"
-    r"(?: failed: |\. Error was a <class '[\w.]+'>, original message: )(?P<said>.+)",
-    re.DOTALL,
-)
 
 
 def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def part(outcome: Any, name: str) -> Any:
-    """Host, task or result of the outcome of a task; in ansible-core 2.16 these names have an underscore."""
-    return getattr(outcome, name if hasattr(outcome, name) else f"_{name}")
-
-
-def own_words(text: str) -> str:
-    """The sentence of a lookup plugin of this collection, without the chain that ansible-core puts before it."""
-    found = LOOKUP_SAID.search(text)
-    if found is None:
-        return text.removeprefix("Task failed: ")
-    said = found["said"]
-    half = len(said) // 2
-    # up to ansible-core 2.18 the sentence comes twice
-    return said[: half - 1] if said[: half - 1] == said[half + 1 :] else said
-
-
-def message(result: object, task: Any) -> str:
-    """Why a task failed on a host."""
-    shown = result if isinstance(result, Mapping) else {}
-    items = shown.get("results")
-    failed = [item for item in items if isinstance(item, Mapping) and item.get("failed")] if items else []
-    said = [own_words(str(part.get("msg") or "")) for part in (*failed[:1], shown)]
-    lines = str(shown.get("module_stderr") or "").strip().splitlines()
-    return "; ".join([text for text in said if text][:1] + lines[-1:]) or f"the task {task.get_name()} failed"
 
 
 def run_of(recording: Recording, ended: str | None, stopped: str) -> RunFields:
@@ -214,26 +181,24 @@ class CallbackModule(CallbackBase):
         inventory = play.get_variable_manager()._inventory
         self._batch = [str(host) for host in inventory.get_hosts(play.hosts)]
         hosts = inventory.get_hosts(play.hosts, ignore_restrictions=True)
-        later = play._uuid == self._play  # a later batch
-        kind = "" if later else self._kind(play)
-        if not later and (kind or Path(play.get_path().rpartition(":")[0]).resolve().parent == PLAYBOOKS):
+        if play._uuid == self._play:  # a later batch
+            if self._wrong:
+                plays.put_in_front(play, self._wrong)
+            return
+        kind, self._wrong = self._kind(play), ""
+        if kind or Path(play.get_path().rpartition(":")[0]).resolve().parent == PLAYBOOKS:
             self._ours = True
-            self._refuse(
-                refusals.of_inventory(play.hosts, context.CLIARGS.get("inventory") or (), plays.sources_of(inventory))
-            )
+            sources = context.CLIARGS.get("inventory") or ()
+            self._refuse(refusals.of_inventory(play.hosts, sources, plays.sources_of(inventory)))
             self._refuse("" if hosts else refusals.of_pattern(play.hosts))
             self._end_now()
             self._wrong = self._wrong_variables(play, hosts)
-        elif not later:
-            self._wrong = ""
         if self._wrong:
             plays.put_in_front(play, self._wrong)
-        if later:
-            return
         self._play = play._uuid
         self._hosts = [str(host) for host in hosts]
         # verify with zpower_rollback looks whether everything is taken back
-        back = kind == "verify" and self._rolls_back(play, hosts)
+        back = kind == "verify" and plays.rolls_back(play, hosts)
         kind = "rollback" if back else kind
         self._current = self._recordings.get(kind, self._plain)
         if kind and self._current is self._plain:
@@ -278,18 +243,12 @@ class CallbackModule(CallbackBase):
     def _kind(self, play: Any) -> str:
         value = play.get_vars().get(VARIABLE)
         kind = next((known for known in KINDS if value == known), "")
-        if value is not None and not kind:
-            self._refuse(
-                f"{VARIABLE} of the play '{play.get_name()}' is {str(value)!r}: one of {', '.join(KINDS)} belongs there"
-            )
-            self._end_now()
-        return kind
-
-    def _rolls_back(self, play: Any, hosts: list[Any]) -> bool:
-        try:
-            return bool(boolean(plays.variable(play, hosts[0] if hosts else None, "zpower_rollback"), strict=False))
-        except Exception:  # pylint: disable=broad-exception-caught  # the call on each host says what is wrong
-            return False
+        if value is None or kind:
+            return kind
+        about = f"{VARIABLE} of the play '{play.get_name()}' is {str(value)!r}"
+        self._refuse(f"{about}: it must be one of {', '.join(KINDS)}")
+        self._end_now()
+        return ""
 
     def _make_folder(self, one: Recording, play: Any, host: Any) -> None:
         try:
@@ -307,21 +266,21 @@ class CallbackModule(CallbackBase):
 
     @honest
     def v2_runner_on_ok(self, result: Any) -> None:
-        self._current.run(self._keep(result), part(result, "task").run_once)
+        host, task, _given = self._keep(result)
+        self._current.run(host, task.run_once)
 
     @honest
     def v2_runner_on_skipped(self, result: Any) -> None:
-        self._current.skip(self._keep(result))
+        self._current.skip(self._keep(result)[0])
 
     @honest
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        host, task = self._keep(result), part(result, "task")
+        host, task, given = self._keep(result)
         if ignore_errors and (task.run_once or not self._current.judges):
             self._current.run(host, task.run_once)
             return
-        given = part(result, "result")
-        said, drift = message(given, task), False
-        if isinstance(given, Mapping) and isinstance(given.get("failing"), list):
+        said, drift = plays.message(given, task), False
+        if isinstance(given.get("failing"), list):
             # of the action tunings; drift has rows, so only errors need a message
             said, drift = self._current.errors(host) or said, self._current.only_drift(host)
         # Ansible fails all hosts of the batch with a task that runs once
@@ -330,20 +289,19 @@ class CallbackModule(CallbackBase):
 
     @honest
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        host, task = self._keep(result), part(result, "task")
+        host, task, given = self._keep(result)
         if task.ignore_unreachable and not self._current.judges:
             self._current.run(host)
         else:
-            self._lose(Loss("unreachable", message(part(result, "result"), task), host, [host]))
+            self._lose(Loss("unreachable", plays.message(given, task), host, [host]))
 
-    def _keep(self, outcome: Any) -> str:
-        """Keep what a task of this collection says of its host; other answers have passed no door."""
-        host, task, found = str(part(outcome, "host")), part(outcome, "task"), part(outcome, "result")
+    def _keep(self, outcome: Any) -> tuple[str, Any, Mapping[str, Any]]:
+        """Host, task and result, after what a task of this collection says is kept; other answers passed no door."""
+        host, task, found = str(plays.part(outcome, "host")), plays.part(outcome, "task"), plays.part(outcome, "result")
         where, _dot, name = task.action.rpartition(".")
-        if (name := RENAMED.get(name, name)) not in SPEAKING:
-            return host
-        if (where or str(task.resolved_action).rpartition(".")[0]) != "zpower.sap_tuning":
-            return host
+        name = RENAMED.get(name, name)
+        if name not in SPEAKING or (where or str(task.resolved_action).rpartition(".")[0]) != "zpower.sap_tuning":
+            return host, task, found
         if name == "rollout":
             self._rollout = found.get("rollout") or self._rollout
             if self._current.judges:
@@ -353,7 +311,7 @@ class CallbackModule(CallbackBase):
         if self._current.keep(host, answer) and self._current is self._plain:
             # a play without evidence counts its hosts if it has to do with tunings
             self._current.plan([*self._hosts, host])
-        return host
+        return host, task, found
 
     def _lose(self, loss: Loss) -> None:
         self._unsaved = True

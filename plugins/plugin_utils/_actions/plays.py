@@ -1,18 +1,26 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a play says to the callback before its first task: its variables and what is wrong with them."""
+"""What Ansible tells the callback: the variables of a play and what is wrong with them, and outcomes of tasks."""
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.playbook.block import Block
 from ansible.template import Templar
 
 from .._answers import facts
 from .role_options import templated
 from .variables import choose, known_tunings, mistakes, refusal
+
+LOOKUP_SAID = re.compile(
+    r".*lookup plugin 'zpower\.sap_tuning\.\w+'"
+    r"(?: failed: |\. Error was a <class '[\w.]+'>, original message: )(?P<said>.+)",
+    re.DOTALL,
+)
 
 
 def variable(play: Any, host: Any, name: str) -> Any:
@@ -69,3 +77,36 @@ def results_folder(play: Any, host: Any) -> Path:
 def sources_of(inventory: Any) -> list[str]:
     """The files and lists of hosts that Ansible could read."""
     return list(map(str, inventory._inventory.processed_sources))
+
+
+def rolls_back(play: Any, hosts: list[Any]) -> bool:
+    """Whether the first host takes everything back; a mistake in the variable is left to the call on each host."""
+    try:
+        return bool(boolean(variable(play, hosts[0] if hosts else None, "zpower_rollback"), strict=False))
+    except Exception:  # pylint: disable=broad-exception-caught
+        return False
+
+
+def part(outcome: Any, name: str) -> Any:
+    """Host, task or result of the outcome of a task; in ansible-core 2.16 these names have an underscore."""
+    return getattr(outcome, name if hasattr(outcome, name) else f"_{name}")
+
+
+def own_words(text: str) -> str:
+    """The sentence of a lookup plugin of this collection, without the chain that ansible-core puts before it."""
+    found = LOOKUP_SAID.search(text)
+    if found is None:
+        return text.removeprefix("Task failed: ")
+    said = found["said"]
+    half = len(said) // 2
+    # up to ansible-core 2.18 the sentence comes twice
+    return said[: half - 1] if said[: half - 1] == said[half + 1 :] else said
+
+
+def message(shown: Mapping[str, Any], task: Any) -> str:
+    """Why a task failed on a host."""
+    items = shown.get("results")
+    failed = [item for item in items if isinstance(item, Mapping) and item.get("failed")] if items else []
+    said = [own_words(str(part.get("msg") or "")) for part in (*failed[:1], shown)]
+    lines = str(shown.get("module_stderr") or "").strip().splitlines()
+    return "; ".join([text for text in said if text][:1] + lines[-1:]) or f"the task {task.get_name()} failed"
