@@ -53,43 +53,30 @@ from typing import Any
 
 from ansible import context
 from ansible.plugins.callback import CallbackBase
-from ansible.release import __version__ as ansible_core_version
 
 from ..plugin_utils._actions import plays
-from ..plugin_utils._actions.variables import COLLECTION, collection_version, known_tunings
+from ..plugin_utils._actions.variables import COLLECTION, known_tunings
 from ..plugin_utils._answers.answers import RENAMED
 from ..plugin_utils._answers.text import one_line
 from ..plugin_utils._evidence import command, files, refusals, slices, table
-from ..plugin_utils._evidence.document import LOST, build
+from ..plugin_utils._evidence.document import LOST
 from ..plugin_utils._evidence.recording import Loss, Recording
-from ..plugin_utils._evidence.shapes import KINDS, Document, RunFields
+from ..plugin_utils._evidence.shapes import Document
 from ..plugin_utils._rollout import keeping
 
-VARIABLE = "zpower_evidence"
 HELP = COLLECTION / "docs" / "troubleshooting.md"
 HELP_ONLINE = "https://github.com/zpower/sap_tuning/blob/main/docs/troubleshooting.md"
 """For archives that packagers took the documentation out of."""
-PLAYBOOKS = COLLECTION / "playbooks"
-NO_EVIDENCE = "site"
-"""As which kind plays without evidence are shown."""
 SPEAKING = {*known_tunings(), "tuning", "tunings", "platform_settings_info", "leftovers_info", "rollout"}
 """The modules of this collection whose results hold tuning records, or the place of a rollout."""
 SAVING_S = 2.0
 SAVING_SHARE = 0.05
 """How long, and which share of the time of a run, may go into writing evidence before its end."""
-Event = Callable[..., None]
 COLOURS = {
-    "compliant": "green",
-    "changed": "yellow",
-    "pending_restart": "yellow",
-    "observed": "yellow",
-    "unknown": "yellow",
-    "failed": "red",
-    "drifted": "red",
-    "unreachable": "bright red",
-    "not_reached": "red",
-    "waived": "cyan",
-    "skipped": "cyan",
+    **dict.fromkeys(("changed", "pending_restart", "observed", "unknown"), "yellow"),
+    **dict.fromkeys(("failed", "drifted", "not_reached"), "red"),
+    **dict.fromkeys(("waived", "skipped"), "cyan"),
+    **{"compliant": "green", "unreachable": "bright red"},
 }
 
 
@@ -97,26 +84,7 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def run_of(recording: Recording, ended: str | None, stopped: str) -> RunFields:
-    """This run, as the command line names it."""
-    given = context.CLIARGS
-    tags, skipped = ([str(tag) for tag in given.get(name) or ()] for name in ("tags", "skip_tags"))
-    found: RunFields = {
-        "kind": recording.kind,
-        "begun": recording.begun,
-        "ended": ended,
-        "collection": collection_version(COLLECTION),
-        "ansible_core": ansible_core_version,
-        "inventory": ", ".join(map(str, given.get("inventory") or ())),
-        "limit": str(given.get("subset") or "") or None,
-        "tags": [] if tags == ["all"] else tags,
-        "skip_tags": skipped,
-        "check": recording.check or bool(given.get("check")),
-    }
-    return {**found, "stopped": stopped} if stopped else found
-
-
-def honest(method: Event) -> Event:
+def honest(method: Callable[..., None]) -> Callable[..., None]:
     """An event of which an error ends the run with exit code 2. Ansible would only warn, and might end with 0."""
 
     @functools.wraps(method)
@@ -158,7 +126,7 @@ class CallbackModule(CallbackBase):
         self._forget()
 
     def _forget(self) -> None:
-        self._plain = Recording(NO_EVIDENCE, now())
+        self._plain = Recording("site", now())  # for plays without evidence
         self._current = self._plain
         self._recordings: dict[str, Recording] = {}  # those with evidence, by kind
         self._rollout: Mapping[str, Any] = {}  # results and change of its state file, run of this process
@@ -185,8 +153,13 @@ class CallbackModule(CallbackBase):
             if self._wrong:
                 plays.put_in_front(play, self._wrong)
             return
-        kind, self._wrong = self._kind(play), ""
-        if kind or Path(play.get_path().rpartition(":")[0]).resolve().parent == PLAYBOOKS:
+        kind, self._wrong = "", ""
+        try:
+            kind = plays.kind(play)
+        except ValueError as error:
+            self._refuse(str(error))
+            self._end_now()
+        if kind or Path(play.get_path().rpartition(":")[0]).resolve().parent == COLLECTION / "playbooks":
             self._ours = True
             sources = context.CLIARGS.get("inventory") or ()
             self._refuse(refusals.of_inventory(play.hosts, sources, plays.sources_of(inventory)))
@@ -218,18 +191,14 @@ class CallbackModule(CallbackBase):
             self._display.error(sentence)
 
     def _wrong_variables(self, play: Any, hosts: list[Any]) -> str:
+        given, found = context.CLIARGS, ""
         try:
             found = plays.wrong_variables(play, hosts)
-        except Exception as error:  # pylint: disable=broad-exception-caught  # files of variables and templates
-            # before ansible-core 2.19 the text has the file and its line
-            places = [getattr(one, "obj", None) for one in (error, error.__context__)]
-            where = next((f"{place}: " for place in places if getattr(place, "line_num", None)), "")
-            self._refuse(f"the variables of the play '{play.get_name()}' cannot be read: {where}{error}")
-            self._end_now()
-        given = context.CLIARGS
-        if found and (given.get("start_at_task") or "always" in (given.get("skip_tags") or ())):
+        except ValueError as error:
+            self._refuse(str(error))
+        if given.get("start_at_task") or "always" in (given.get("skip_tags") or ()):
             self._refuse(found)  # the task in front would be left out
-            self._end_now()
+        self._end_now()
         return found
 
     def _end_now(self) -> None:
@@ -239,16 +208,6 @@ class CallbackModule(CallbackBase):
             self._finish(lost, failed=True)
             unreachable = any(loss.outcome == "unreachable" for loss in lost)
             raise SystemExit(refusals.UNREACHABLE if unreachable else refusals.EXIT_CODE)
-
-    def _kind(self, play: Any) -> str:
-        value = play.get_vars().get(VARIABLE)
-        kind = next((known for known in KINDS if value == known), "")
-        if value is None or kind:
-            return kind
-        about = f"{VARIABLE} of the play '{play.get_name()}' is {str(value)!r}"
-        self._refuse(f"{about}: it must be one of {', '.join(KINDS)}")
-        self._end_now()
-        return ""
 
     def _make_folder(self, one: Recording, play: Any, host: Any) -> None:
         try:
@@ -321,9 +280,8 @@ class CallbackModule(CallbackBase):
     def _save(self) -> None:
         """Write what has arrived, for a run that is killed: at once, and of a large site not too often."""
         begun = time.monotonic()
-        if not self._unsaved or self._current is self._plain:
-            return
-        if self._spent_s > SAVING_S + SAVING_SHARE * (begun - self._started):
+        late = self._spent_s > SAVING_S + SAVING_SHARE * (begun - self._started)
+        if late or not self._unsaved or self._current is self._plain:
             return
         self._unsaved = False
         self._write(self._current)
@@ -381,10 +339,10 @@ class CallbackModule(CallbackBase):
             return ""
         hosts = [host for document in documents if document["run"]["kind"] == "rollout" for host in document["hosts"]]
         lost = {host["host"]: host["message"] for host in hosts if host["outcome"] in LOST and host["message"]}
-        recording = self._recordings.get("rollout", self._plain)
-        evidence, run = str(recording.folder or ""), self._rollout["run"]
+        evidence = str(self._recordings.get("rollout", self._plain).folder or "")
+        results, change, run = (self._rollout[name] for name in ("results", "change", "run"))
         try:
-            return keeping.close(self._rollout["results"], self._rollout["change"], run, lost, evidence, ended)
+            return keeping.close(results, change, run, lost, evidence, ended)
         except (OSError, ValueError) as error:
             self._refuse(f"the end of the rollout cannot be noted: {error}")
             return ""
@@ -398,8 +356,7 @@ class CallbackModule(CallbackBase):
         ``real``: the losses that were not rescued.
         """
         real = {*self._lost.values()} if real is None else real
-        run = run_of(one, ended, one.stopped(real))
-        document = build(run, one.planned, one.results(real, {host: loss for loss in real for host in loss.hosts}))
+        document = one.document(plays.command_line(), ended, real)
         if one.folder is None:
             return document, ""
         try:
@@ -411,8 +368,8 @@ class CallbackModule(CallbackBase):
             paths = files.write(document, one.folder, files.FORMATS if ended else ("json",)).paths
             return document, paths.get("html") or paths["json"]
         except slices.NotUnitedError as error:
-            why = f"the slices of {one.folder} are not united: {error}; zpower.sap_tuning.unite does it"
-            self._display.warning(why)
+            failed = f"the slices of {one.folder} are not united"
+            self._display.warning(f"{failed}: {error}; zpower.sap_tuning.unite does it")
             return document, str(one.slice and one.slice.path)
         except (OSError, ValueError) as error:
             self._cannot_write(one, error)

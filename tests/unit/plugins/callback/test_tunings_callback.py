@@ -746,7 +746,7 @@ class TestEvidence:
         assert about["collection"] != "unknown"
 
 
-@pytest.mark.parametrize("broken", ["build", "Recording.keep", "table.lines"])
+@pytest.mark.parametrize("broken", ["Recording.document", "Recording.keep", "table.lines"])
 def test_any_error_of_the_callback_is_a_sentence_and_an_exit_code(
     evidence: Make, monkeypatch: pytest.MonkeyPatch, shown: Display, broken: str
 ) -> None:
