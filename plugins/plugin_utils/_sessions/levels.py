@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, cast
 
 from .._compare import comparing
@@ -60,7 +61,8 @@ def planned(
         plan["continued"] = [*plan["continued"], plans.end_of(there)]
     ready = {host: every[host] for host in hosts}
     left = _left(plan, ready)
-    order = [(step["phase"], step["round"]) for step in left]
+    ends = schedules.ends("alternate", plan["rounds"], plans.end_of(plan), 0)
+    sizes = [(end, sum(begin < step["round"] <= end for step in left)) for begin, end in pairwise([0, *ends])]
     changed = bool(left) or plan != there
     if changed and not check:
         if left:
@@ -82,7 +84,7 @@ def planned(
         "plan": {name: plan[name] for name in ("baseline", "cells", "rounds", "max_rounds", "seed", "order")},
         "tunings": sorted({tuning for factor in plan["factors"] for tuning in factor["tunings"]}),
         "steps": left,
-        "parts": session.parts_of([(rounds, len(inside)) for rounds, inside in plans.parts(plan, order)]),
+        "parts": session.parts_of([(end, size) for end, size in sizes if size]),
         "resumed": there is not None,
         "remarks": remarks,
         "at": time.time(),
@@ -175,7 +177,10 @@ def _remarks(plan: Mapping[str, Any]) -> list[str]:
 
 def decided(options: Mapping[str, Any]) -> dict[str, Any]:
     """Which level won, from the records alone."""
-    plan = read_plan(options)
+    return _decided(read_plan(options), options)
+
+
+def _decided(plan: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     report = _report(plan, record_files.load_change(options["results"], options["change"]), options)
     outcome = cast(Part, report["experiment"])
     cells = {cell["name"]: cell for cell in plan["cells"]}
@@ -192,23 +197,27 @@ def decided(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ended(options: Mapping[str, Any], variables: Mapping[str, Any], check: bool) -> dict[str, Any]:
-    """Close the last session and note how its hosts ended, which it returns; a closed one is left as it is."""
-    plan = read_plan(options)
+    """Close the last session, note how its hosts ended, and see which level won; or note the level that was kept."""
+    plan, kept = read_plan(options), options["kept"]
     hosts = {host: variables["hostvars"][host] for host in variables["ansible_play_batch"]}
     lost = {host: session.lost(known.get("__session_mine", ()), known) for host, known in hosts.items()}
     texts = {host: (known.get("__session_error"), lost[host]) for host, known in hosts.items()}
     errors = {host: "; ".join(filter(None, both)) for host, both in texts.items()}
     last = plan["sessions"][-1] if plan["sessions"] else None
-    if last is None or (last["ended"] and options["kept"] in (None, last["kept"])):
-        return {"changed": False, "msg": "there is no session to end", "lost": lost, "errors": errors}
-    if not last["ended"]:
-        failures = {host: errors.get(host, LOST) for host in last["hosts"]}
-        last["failures"] = {host: text for host, text in failures.items() if text}
-        last["ended"] = states.now()
-    last["kept"] = options["kept"]
-    if not check:
-        plan_files.write(options["results"], plan)
-    found = [cell["vars"] for cell in plan["cells"] if cell["name"] == last["kept"] and cell["vars"]]
-    said = [f"{last['kept']} is set. To keep it with site and verify, put this into the inventory:"] if found else []
-    said += [f"{name}: {json.dumps(value)}" for values in found for name, value in values.items()]
-    return {"changed": True, "msg": "the session has ended", "lost": lost, "errors": errors, "say": said}
+    changed = last is not None and not (last["ended"] and kept in (None, last["kept"]))
+    if last is not None and changed:
+        if not last["ended"]:
+            failures = {host: errors.get(host, LOST) for host in last["hosts"]}
+            last["failures"] = {host: text for host, text in failures.items() if text}
+            last["ended"] = states.now()
+        last["kept"] = kept
+        if not check:
+            plan_files.write(options["results"], plan)
+    found: dict[str, Any] = {"say": []}
+    if kept is None:
+        found = _decided(plan, options)
+    elif changed and (values := next(cell["vars"] for cell in plan["cells"] if cell["name"] == kept)):
+        found["say"] = [f"{kept} is set. To keep it with site and verify, put this into the inventory:"]
+        found["say"] += [f"{name}: {json.dumps(value)}" for name, value in values.items()]
+    msg = "the session has ended" if changed else "there is no session to end"
+    return {**found, "changed": changed, "msg": msg, "lost": lost, "errors": errors}

@@ -128,17 +128,6 @@ def test_a_larger_budget_or_a_new_host_opens_a_plan_that_has_stopped(
     assert planning.with_budget(there, make_plan(**asked), hosts)["stopped"] == stopped
 
 
-def test_the_steps_that_are_left_come_in_parts_that_end_at_the_looks() -> None:
-    plan = make_plan(rounds=7, most=12)
-    found = planning.parts(plan, planning.steps(plan))
-    assert [(rounds, len(inside)) for rounds, inside in found] == [(8, 32), (10, 8), (12, 8)]
-    assert [step for _rounds, inside in found for step in inside] == planning.steps(plan)
-    assert [rounds for rounds, _inside in planning.parts(plan, planning.steps(plan)[40:])] == [12]
-    assert [rounds for rounds, _inside in planning.parts({**plan, "stopped": 8}, planning.steps(plan)[:32])] == [8]
-    short = make_plan(rounds=3)
-    assert [rounds for rounds, _inside in planning.parts(short, planning.steps(short))] == [3]
-
-
 def test_the_rounds_that_all_hosts_have_finished() -> None:
     plan = make_plan(rounds=6, most=8)
     order = planning.steps(plan)
