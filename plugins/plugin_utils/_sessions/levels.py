@@ -101,13 +101,14 @@ def _progress(plan: Mapping[str, Any], left: int, resumed: bool) -> str:
 
 def looked(options: Mapping[str, Any], check: bool) -> dict[str, Any]:
     """Whether the experiment ends after this part: all levels are decided, or the next part would take too long."""
-    plan = read_plan(options)
+    plan, part = read_plan(options), options["part"]
+    began = microseconds(plan["sessions"][-1]["started"]) or 0
     loaded = record_files.load_change(options["results"], options["change"])
     pooled = _look(plan, loaded, plans.finished(plan, loaded.records, loaded.tunings, plans.hosts_of(plan)), options)
     if pooled is not None and outcomes.decided(plan, pooled):
         reason = "every level is decided"
-    elif _too_long(plan, options["part"]):
-        plan["stopped"] = options["part"]["rounds"]
+    elif part["next"] and schedules.too_late(began / 1e6, part["end"], part["end"] + part["next"], plan["max_minutes"]):
+        plan["stopped"] = part["rounds"]
         reason = f"the next rounds would end after the limit of {plan['max_minutes']:g} minutes"
     else:
         known = {level: interval(row) for level, row in outcomes.first_rows(pooled or ()).items()}
@@ -136,13 +137,6 @@ def _look(
     if outcomes.decided(plan, pooled):
         plan["stopped"] = rounds
     return pooled
-
-
-def _too_long(plan: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
-    """Whether the next part would end after the limit of this session."""
-    began = microseconds(plan["sessions"][-1]["started"]) or 0
-    late = schedules.too_late(began / 1e6, part["end"], part["end"] + part["next"], plan["max_minutes"])
-    return bool(part["next"]) and late is not None
 
 
 def _report(plan: Mapping[str, Any], loaded: record_files.Loaded, options: Mapping[str, Any]) -> Report:

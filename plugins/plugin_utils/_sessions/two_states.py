@@ -197,7 +197,9 @@ def plan_of(
 ) -> list[str]:
     """The plan of the play in sentences: the orders, the time that it takes, and what its first look can show."""
     measuring = [item for item in ready.values() if item["measures"]]
-    step = schedules.seconds_per_step([item["seconds"] for item in measuring], measuring[0]["throttle"])
+    each = [item["seconds"] for item in measuring]
+    # so many hosts measure at the same time
+    step = max([sum(each) / max(1, measuring[0]["throttle"]), *each])
     seconds = [2 * (end - begun["done"]) * step for end in ends]
     name = measuring[0]["calibration"]
     known = calibration.read(options["results"], name)
@@ -207,7 +209,7 @@ def plan_of(
     ]
     if known is not None:
         shows = calibration.forecast(known, [item["host"] for item in measuring], ends[0], options["material_pct"])
-    return [*orders, schedules.duration(seconds, len(measuring), begun["minutes"]), *map(one_line, shows)]
+    return [*orders, schedules.duration_of(seconds, len(measuring), begun["minutes"]), *map(one_line, shows)]
 
 
 def looked(part: Part, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -240,7 +242,7 @@ def look(session: TwoStates, part: Part, behind: Collection[str]) -> dict[str, A
         return {**going, "over": True, "msg": said}
     more, minutes = plural(part["next"] // 2, "more round"), session["minutes"]
     if late := schedules.too_late(session["at"], part["end"], part["end"] + part["next"], minutes):
-        limit = f"{schedules.duration_text(late)} (measure_max_minutes is {minutes:g})"
+        limit = f"{calibration.duration(late)} (measure_max_minutes is {minutes:g})"
         return {**going, "over": True, "msg": f"{said} {more} would end after {limit}: the time is spent."}
     return {**going, "msg": f"{said} {more} of each state follow."}
 

@@ -174,14 +174,14 @@ def test_an_uncertain_one_goes_on(tmp_path: Path) -> None:
     # 12 steps took 12 minutes, so the next look is 16 minutes after the beginning
     assert not looked(tmp_path, 11, minutes=16.1)["over"]
     result = looked(tmp_path, 11, minutes=15.5)
-    assert result["over"] and "after 16 minutes (measure_max_minutes is 15.5)" in result["msg"]
+    assert result["over"] and "after 16 min (measure_max_minutes is 15.5)" in result["msg"]
 
 
 def test_the_plan_in_words(tmp_path: Path) -> None:
     lines = planned(tmp_path)["app1"]["lines"]
     assert lines[0].startswith("At most 16 rounds of each state") and "after 6, 8, 10 or 12 if" in lines[0]
     assert lines[1].startswith("app1, app2: ") and lines[1].endswith(" and 20 more")
-    assert lines[2].startswith("About 4 minutes to the first look and 11 minutes at most for 2 hosts")
+    assert lines[2].startswith("About 4 min to the first look and 11 min at most for 2 hosts")
     assert lines[3].endswith("ansible-playbook zpower.sap_tuning.calibrate") and len(lines) == 4
     calibrated(tmp_path)
     lines = planned(tmp_path)["app1"]["lines"]

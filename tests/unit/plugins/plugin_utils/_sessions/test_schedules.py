@@ -130,15 +130,13 @@ def test_the_plan_in_words() -> None:
 
 
 def test_the_duration_in_words() -> None:
-    assert schedules.seconds_per_step([10.0, 20.0, 30.0], 1) == 60.0
-    assert schedules.seconds_per_step([10.0, 20.0, 30.0], 3) == 30.0
-    assert schedules.duration([60.0], 1, 0).startswith("About 60 seconds for 1 host")
-    said = schedules.duration([600.0, 9000.0], 2, 30.0)
-    assert said.startswith("About 10 minutes to the first look and 2.5 hours at most for 2 hosts")
+    assert schedules.duration_of([60.0], 1, 0).startswith("About 60 s for 1 host")
+    said = schedules.duration_of([600.0, 9000.0], 2, 30.0)
+    assert said.startswith("About 10 min to the first look and 2 h 30 min at most for 2 hosts")
     assert "not longer than 30 minutes (measure_max_minutes)" in said
 
 
 def test_the_progress_counts_to_the_next_look() -> None:
     assert schedules.describe(0, 32, 0.0, 12) == "round 1 of at most 32"
-    assert schedules.describe(2, 32, 60.0, 12) == "round 3 of at most 32, about 5 minutes to the next look"
-    assert schedules.describe(30, 32, 60.0, 32) == "round 31 of 32, about 4 seconds left"
+    assert schedules.describe(2, 32, 60.0, 12) == "round 3 of at most 32, about 5 min to the next look"
+    assert schedules.describe(30, 32, 60.0, 32) == "round 31 of 32, about 4 s left"
