@@ -8,7 +8,6 @@ from collections import Counter
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions import schedules
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions.session import parts_of
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
 
 
@@ -34,8 +33,7 @@ def test_hosts_that_measure_each_other_share_an_order(peers: dict[str, list[str]
 
 
 def test_a_peer_that_is_never_changed_joins_nothing() -> None:
-    peers = {"app1": ["db1"], "app2": ["db1"], "db1": ["app1"]}
-    both = ("app1", "db1")
+    peers, both = {"app1": ["db1"], "app2": ["db1"], "db1": ["app1"]}, ("app1", "db1")
     assert schedules.groups(peers, ["app1", "app2"]) == {"app1": both, "db1": both, "app2": ("app2",)}
 
 
@@ -47,17 +45,6 @@ def test_the_order_is_that_of_the_seed_and_balanced_at_every_look() -> None:
         assert Counter(phase for phase, _round in steps[: 2 * look]) == {"before": look, "after": look}
     for phase in ("before", "after"):
         assert [number for name, number in steps if name == phase] == list(range(1, 17))
-
-
-def test_every_state_is_set_before_its_round_but_the_one_found() -> None:
-    assert all(step["set"] for step in schedules.steps("alternate", "x", 6, 0, 0))
-    blocks = schedules.steps("blocks", "x", 2, 0, 0)
-    assert [(step["phase"], step["round"], step["set"]) for step in blocks] == [
-        ("before", 1, False),
-        ("before", 2, False),
-        ("after", 1, True),
-        ("after", 2, True),
-    ]
 
 
 @pytest.mark.parametrize(("done", "most", "sizes"), [(8, 12, [2, 2]), (7, 12, [1, 2, 2]), (16, 32, [8, 8])])
@@ -90,14 +77,6 @@ def test_another_session_goes_on_with_balanced_blocks(done: int, most: int, size
 )
 def test_the_looks(design: str, first: int, most: int, done: int, ends: list[int]) -> None:
     assert schedules.ends(design, first, most, done) == ends
-
-
-def test_the_parts_of_a_session_follow_each_other() -> None:
-    assert parts_of([(0, 1), (8, 3), (12, 8)]) == [
-        {"rounds": 0, "begin": 0, "end": 1, "next": 3},
-        {"rounds": 8, "begin": 1, "end": 4, "next": 8},
-        {"rounds": 12, "begin": 4, "end": 12, "next": 0},
-    ]
 
 
 def test_more_rounds_are_those_of_the_next_two_looks() -> None:
