@@ -13,7 +13,7 @@ from .._compare import comparing
 from .._compare.shapes import Part, Report, Row
 from .._experiment import outcomes, plan_files, plans
 from .._experiment.factors import read_factors
-from .._pages.text import DASH, interval
+from .._pages.text import DASH, interval, plural
 from .._records import record_files
 from .._records.round import microseconds
 from . import schedules, session, states
@@ -70,7 +70,13 @@ def planned(
             plan["sessions"] = [*plan["sessions"], {**begun, "failures": {}, "kept": None}]
             plan["sessions"][-1]["set_aside"] = plan_files.set_aside(results, plan, loaded, ready)
         plan_files.write(results, plan)
-    progress, remarks = _progress(plan, len(left), there is not None), _remarks(plan)
+    total, needed, others = len(plans.steps(plan)), outcomes.rounds_for(plan), len(plan["cells"]) - 1
+    fixed = plan["stopped"] or plan["rounds"] == plan["max_rounds"]
+    steps = f"{total} steps" if fixed else f"at most {total} steps"
+    progress = f"{steps} are planned" if there is None else f"{total - len(left)} of {steps} are done"
+    few = f"{plan['max_rounds']} rounds are too few for a winner"
+    remarks = [f"{few}: {plural(others, 'level')} beside the baseline need {needed}"]
+    remarks = remarks if plan["max_rounds"] < needed else []
     return {
         "changed": changed,
         "msg": progress,
@@ -90,13 +96,6 @@ def planned(
         "at": time.time(),
         "say": [progress, *remarks, *(", ".join(block) for block in plan["order"])] if check else [],
     }
-
-
-def _progress(plan: Mapping[str, Any], left: int, resumed: bool) -> str:
-    total = len(plans.steps(plan))
-    known = plan["stopped"] or plan["rounds"] == plan["max_rounds"]
-    steps = f"{total} steps" if known else f"at most {total} steps"
-    return f"{total - left} of {steps} are done" if resumed else f"{steps} are planned"
 
 
 def looked(options: Mapping[str, Any], check: bool) -> dict[str, Any]:
@@ -158,15 +157,6 @@ def _left(plan: Mapping[str, Any], ready: Mapping[str, set[tuple[str, int]]]) ->
             back = varied if not found or found[-1]["set"] else []
             found.append({**ids, "label": f"{phase} {number}", "hosts": hosts, "back": back, **cell})
     return found
-
-
-def _remarks(plan: Mapping[str, Any]) -> list[str]:
-    needed = outcomes.rounds_for(plan)
-    if plan["max_rounds"] >= needed:
-        return []
-    levels = len(plan["cells"]) - 1
-    more = "level" if levels == 1 else "levels"
-    return [f"{plan['max_rounds']} rounds are too few for a winner: {levels} {more} beside the baseline need {needed}"]
 
 
 def decided(options: Mapping[str, Any]) -> dict[str, Any]:
