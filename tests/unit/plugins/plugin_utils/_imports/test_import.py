@@ -334,6 +334,9 @@ def test_yaml_rows_are_text_know_their_lines_and_may_share_fields():
     # a row that holds itself is no endless work
     (found,) = records_of(from_yaml("- &a {client: *a}"), ROW).problems
     assert "there is no field client.client" in found
+    # equal rows are rounds of their own
+    same = records_of(from_yaml("- &a {units: 5}\n- *a\n"), ROW)
+    assert [record["round"] for record in same.records] == [1, 2]
 
 
 @pytest.mark.parametrize(
