@@ -109,13 +109,11 @@ class Rollout:
             begun["fingerprint"] = fingerprint(begun)
         old = {**begun, "collection": self.document["collection"]}
         fresh = {**plain_json(plan), "collection": collection or old["collection"]}
-        if fingerprint(fresh) == old["fingerprint"] and fresh["collection"] == old["collection"]:
-            return
-        told = "; ".join(differences(old, fresh)) or "a part of the plan that is not shown"
-        raise ValueError(
-            f"Rollout {self.document['change']} was begun with another plan: {told}."
-            " Start with the former plan, or give this one another rollout_change."
-        )
+        if told := differences(old, fresh):
+            raise ValueError(
+                f"Rollout {self.document['change']} was begun with another plan: {'; '.join(told)}."
+                " Start with the former plan, or give this one another rollout_change."
+            )
 
     def claim(self, here: Mapping[str, Any], pid_alive: Callable[[int], bool], take_over: str = "") -> None:
         """ValueError if the last run has not ended, unless it is taken over by its id or is known to be dead.
