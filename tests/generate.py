@@ -88,7 +88,7 @@ argument_specs:
 
 {{title}}, now and for the next boot, in one module call: [docs/tunings/{{role}}.md](../../docs/tunings/{{role}}.md).
 
-Variables: [docs/variables.md](../../docs/variables.md#{{role}}), or `ansible-doc -t role zpower.sap_tuning.{{role}}`.
+Variables: [settings](../../docs/tunings/{{role}}.md#settings), or `ansible-doc -t role zpower.sap_tuning.{{role}}`.
 
 ```yaml
 - hosts: sap_app_servers
@@ -254,7 +254,7 @@ def below_mark(path: Path, read: Callable[[Any], dict[str, Any]], made: Callable
 
 
 def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: dict[str, Any]) -> str:
-    """The variables of a role as a Markdown table, with all paragraphs of their descriptions."""
+    """Return the variables of a role as a Markdown table, with the first sentence of each description."""
     lines = ["| variable | default | meaning |", "|---|---|---|"]
     order = [f"{role}_{name}" for name in options]
     last = min(order.index(f"{role}_{name}") for name in LAST) if set(LAST) <= set(options) else len(order)
@@ -265,9 +265,7 @@ def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: d
             re.sub(r"^\{\{ (\w+).*\}\}$", r"\1", str(defaults[variable])) if isinstance(defaults[variable], str) else ""
         )
         shown = "unset" if defaults[variable] is None else f"`{default or flow(defaults[variable])}`"
-        option = options.get(variable.removeprefix(f"{role}_"), {})
-        texts = paragraphs(spec) + (paragraphs(option)[1:] if option else [])
-        lines.append(f"| `{variable}` | {shown} | {'<br>'.join(as_markdown(text, role, options) for text in texts)} |")
+        lines.append(f"| `{variable}` | {shown} | {as_markdown(sentence(paragraphs(spec)[0]), role, options)}. |")
     return "\n".join(lines) + "\n"
 
 
@@ -333,10 +331,22 @@ def routing() -> str:
     return replaced(text, routes, ROUTING_BEGIN, ROUTING_END, ROUTING)
 
 
+def tuning_class(tuning: str) -> Any:
+    sys.path.insert(0, str(HERE / "plugins"))
+    return getattr(importlib.import_module(f"module_utils._tunings.{tuning}"), class_of(tuning))
+
+
+def network_tools() -> tuple[Path, str]:
+    """The specification of the role measure with the network tools of its module."""
+    path = ROLES / "measure" / "meta" / "argument_specs.yml"
+    tools = documentation(MODULES / "measure_workload.py")["options"]["network"]["suboptions"]["tool"]["choices"]
+    before, name, after = path.read_text("utf-8").partition("      measure_network_tool:\n")
+    return path, before + name + re.sub(r"choices: .*", f"choices: {flow(tools)}", after, count=1)
+
+
 def table_of(tuning: str) -> Any:
     """The class of a tuning that is nothing but a table of sysctls; None for any other."""
-    sys.path.insert(0, str(HERE / "plugins"))
-    found = getattr(importlib.import_module(f"module_utils._tunings.{tuning}"), class_of(tuning))
+    found = tuning_class(tuning)
     return found if hasattr(found, "table") and "settings" in found.options else None
 
 
@@ -420,6 +430,7 @@ def everything() -> Iterator[tuple[Path, str]]:
     """All generated files with their texts."""
     yield CALL, call()
     yield ROUTING, routing()
+    yield network_tools()
     for name in MODULE_OF:
         yield from files(name)
     yield from importlib.import_module("reference").files()  # it uses this module
