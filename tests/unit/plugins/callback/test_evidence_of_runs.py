@@ -26,6 +26,8 @@ def test_drift_is_told_from_errors(tmp_path: Path, drift: str, code: int, result
     site = Site(tmp_path, {"app1": DRIFTED, "app2": DRIFTED, "app3": COMPLIANT}, zpower_waivers=[WAIVER])
     status, text = site.play("zpower.sap_tuning.verify", "-e", f"zpower_drift={drift}")
     assert status == code, text
+    # a host that fails prints its sentences, not its rows
+    assert text.count('"failing": ["hsi0 rx-0: drifted"]') == bool(code) and '"tuning"' not in text
     found = site.evidence()
     assert outcomes(found) == {"app1": "ok", "app2": "ok", "app3": "ok"}
     assert verdicts(found) == {"app1": ["drifted"], "app2": ["waived"], "app3": ["compliant"]}
