@@ -43,6 +43,7 @@ NOTHING = {"name": "rps", "subject": "all", "verdict": "compliant"}
 COMPLIANT = {**RECORD, "verdict": "compliant"}
 DRIFTED = {**RECORD, "verdict": "drifted", "reason": "hsi0 rx-0: 0, wanted f"}
 HOSTS = ("app1", "app2", "app3")
+WAIVER = {"tuning": "rps", "subject": "hsi*", "hosts": "db", "reason": "old", "owner": "Ada", "until": "2999-01-31"}
 
 
 def call(*records: dict[str, Any], failing: object = None, **more: object) -> dict[str, Any]:
@@ -573,9 +574,7 @@ class TestEvidence:
 
     def test_facts_waivers_and_groups_come_with_the_call(self, evidence: Make, tmp_path: Path) -> None:
         one = evidence()
-        waiver = {"tuning": "rps", "subject": "hsi*", "hosts": "db", "reason": "old", "owner": "Ada"}
-        waiver["until"] = "2999-01-31"
-        known, problems = waivers.parse([waiver, {**waiver, "tuning": "rsp"}], ["rps"])
+        known, problems = waivers.parse([WAIVER, {**WAIVER, "tuning": "rsp"}], ["rps"])
         more = {"platform": {"system": "Linux"}, "problems": problems}
         for host, group in (("app1", "db"), ("app2", "app"), ("app3", "app")):
             judged, uses, _demanded = waiving.judge(rows_of([DRIFTED]), known, [host, group], ())
@@ -588,6 +587,13 @@ class TestEvidence:
         assert [waiver["state"] for waiver in found["waivers"]] == ["applied"]
         (problem,) = found["problems"]
         assert "entry 2: tuning is 'rsp'; is rps meant?" in problem and problem in one._display.lines
+
+    def test_a_waiver_is_what_it_was_to_the_last_row_of_a_subject(self, evidence: Make, tmp_path: Path) -> None:
+        known, _problems = waivers.parse([{**WAIVER, "hosts": "all"}])
+        judged = [waiving.judge(rows_of([record]), known, ["all"], ())[:2] for record in (DRIFTED, COMPLIANT)]
+        ran(evidence("rollout", ["app1"]), *(call(tuning=rows, waivers=uses) for rows, uses in judged))
+        (use,) = document(tmp_path, "rollout")["waivers"]
+        assert (use["state"], use["rows"]) == ("needless", 1)
 
     def test_an_unknown_word_ends_the_run(self, evidence: Make, tmp_path: Path, shown: Display) -> None:
         with pytest.raises(SystemExit) as ended:
@@ -695,13 +701,8 @@ class TestEvidence:
     def test_the_run_has_the_command_line(
         self, evidence: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        given = {
-            "inventory": ("a.yml", "b.yml"),
-            "subset": "app*",
-            "tags": ("rps",),
-            "skip_tags": ("x",),
-            "check": True,
-        }
+        given = {"inventory": ("a.yml", "b.yml"), "subset": "app*", "tags": ("rps",), "skip_tags": ("x",)}
+        given["check"] = True
         monkeypatch.setattr(tunings.context, "CLIARGS", given)
         monkeypatch.setattr(
             plays, "sources_of", lambda _inventory: [str(Path(name).resolve()) for name in given["inventory"]]
