@@ -7,12 +7,13 @@ that needs them.
 """
 
 from .._pages import to_json
+from .._pages.pages import page_formats
 from .._pages.writing import Formats
-from . import to_csv, to_html, to_markdown
+from . import to_csv
+from .page import make_page
 
 RENDERERS: Formats = {
     "json": to_json.lines,
-    "html": to_html.lines,
-    "md": to_markdown.lines,
+    **page_formats(make_page),
     "csv": to_csv.lines,
 }
