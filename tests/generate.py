@@ -30,7 +30,7 @@ import yaml
 
 HERE = Path(__file__).resolve().parents[1]
 MODULES, ROLES, PAGES = HERE / "plugins" / "modules", HERE / "roles", HERE / "docs" / "tunings"
-FRAGMENT = HERE / "plugins" / "doc_fragments" / "tuning.py"
+FRAGMENTS = HERE / "plugins" / "doc_fragments"
 FOLDER = HERE / "plugins" / "module_utils" / "_tunings"
 TUNINGS = [path.stem for path in FOLDER.glob("[!_]*.py")]
 MODULE_OF = {**{name: name for name in sorted(TUNINGS)}, "platform": "platform_settings_info"}
@@ -88,7 +88,7 @@ argument_specs:
 
 {{title}}, now and for the next boot, in one module call: [docs/tunings/{{role}}.md](../../docs/tunings/{{role}}.md).
 
-Variables: [docs/variables.md](../../docs/variables.md#{{role}}), or `ansible-doc -t role zpower.sap_tuning.{{role}}`.
+Variables: [settings](../../docs/tunings/{{role}}.md#settings), or `ansible-doc -t role zpower.sap_tuning.{{role}}`.
 
 ```yaml
 - hosts: sap_app_servers
@@ -143,16 +143,10 @@ tuning:
     - name: {name}
       subject: {subject}
       wanted: {{state: present, {sysctl}: '{value}'}}
-      before: {{running: {{{sysctl}: '{first}'}}, stored: null, next_boot: null}}
       after: {{running: {{{sysctl}: '{value}'}}, stored: {{{sysctl}: '{value}'}},
               next_boot: {{{sysctl}: '{value}'}}}}
       verdict: changed
       reason: 2 values set and read back
-      remarks: []
-      restart: none
-      conflicts: []
-      sources: ['{source}']
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of {name}'
 """
 
 from ..module_utils._engine.entry_point import run_tuning
@@ -190,9 +184,11 @@ def redirects(top: Path = HERE) -> dict[str, str]:
 def options_of(module: str) -> dict[str, dict[str, Any]]:
     """The options that users set, in the order of the tables."""
     found = documentation(MODULES / f"{module}.py")
-    shared = documentation(FRAGMENT)["options"] if "extends_documentation_fragment" in found else {}
-    options = {**shared, **found["options"]}
-    names = [name for name in found["options"] if name not in LAST] + [name for name in LAST if name in options]
+    shared = [one.rpartition(".")[2] for one in found.get("extends_documentation_fragment", [])]
+    own = [documentation(FRAGMENTS / f"{one}.py")["options"] for one in shared] + [found["options"]]
+    options = {name: option for some in own for name, option in some.items()}
+    names = [name for some in own[::-1] for name in some if name not in LAST]
+    names = [*dict.fromkeys(names), *(name for name in LAST if name in options)]
     return {name: options[name] for name in names if name not in INTERNAL}
 
 
@@ -258,7 +254,7 @@ def below_mark(path: Path, read: Callable[[Any], dict[str, Any]], made: Callable
 
 
 def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: dict[str, Any]) -> str:
-    """The variables of a role as a Markdown table, with all paragraphs of their descriptions."""
+    """Return the variables of a role as a Markdown table, with the first sentence of each description."""
     lines = ["| variable | default | meaning |", "|---|---|---|"]
     order = [f"{role}_{name}" for name in options]
     last = min(order.index(f"{role}_{name}") for name in LAST) if set(LAST) <= set(options) else len(order)
@@ -269,9 +265,7 @@ def table(role: str, defaults: dict[str, Any], specs: dict[str, Any], options: d
             re.sub(r"^\{\{ (\w+).*\}\}$", r"\1", str(defaults[variable])) if isinstance(defaults[variable], str) else ""
         )
         shown = "unset" if defaults[variable] is None else f"`{default or flow(defaults[variable])}`"
-        option = options.get(variable.removeprefix(f"{role}_"), {})
-        texts = paragraphs(spec) + (paragraphs(option)[1:] if option else [])
-        lines.append(f"| `{variable}` | {shown} | {'<br>'.join(as_markdown(text, role, options) for text in texts)} |")
+        lines.append(f"| `{variable}` | {shown} | {as_markdown(sentence(paragraphs(spec)[0]), role, options)}. |")
     return "\n".join(lines) + "\n"
 
 
@@ -337,10 +331,22 @@ def routing() -> str:
     return replaced(text, routes, ROUTING_BEGIN, ROUTING_END, ROUTING)
 
 
+def tuning_class(tuning: str) -> Any:
+    sys.path.insert(0, str(HERE / "plugins"))
+    return getattr(importlib.import_module(f"module_utils._tunings.{tuning}"), class_of(tuning))
+
+
+def network_tools() -> tuple[Path, str]:
+    """The specification of the role measure with the network tools of its module."""
+    path = ROLES / "measure" / "meta" / "argument_specs.yml"
+    tools = documentation(MODULES / "measure_workload.py")["options"]["network"]["suboptions"]["tool"]["choices"]
+    before, name, after = path.read_text("utf-8").partition("      measure_network_tool:\n")
+    return path, before + name + re.sub(r"choices: .*", f"choices: {flow(tools)}", after, count=1)
+
+
 def table_of(tuning: str) -> Any:
     """The class of a tuning that is nothing but a table of sysctls; None for any other."""
-    sys.path.insert(0, str(HERE / "plugins"))
-    found = getattr(importlib.import_module(f"module_utils._tunings.{tuning}"), class_of(tuning))
+    found = tuning_class(tuning)
     return found if hasattr(found, "table") and "settings" in found.options else None
 
 
@@ -354,7 +360,7 @@ def new_module(tuning: str) -> None:
     kind = table_of(tuning)
     if kind is None:
         raise ValueError(f"write plugins/modules/{tuning}.py: only a tuning with a table of sysctls gets one")
-    name, (lowest, highest) = min(kind.table.items())
+    name, (lowest, _highest) = min(kind.table.items())
     limits = [f"      - C({one}), {low} to {high}." for one, (low, high) in sorted(kind.table.items())]
     galaxy = yaml.safe_load((HERE / "galaxy.yml").read_text("utf-8"))
     text = NEW_MODULE.format(
@@ -369,8 +375,6 @@ def new_module(tuning: str) -> None:
         setting=name,
         sysctl=f"{kind.subject}.{name}",
         value=lowest,
-        first=kind.defaults.get(f"{kind.subject}.{name}", highest),
-        source=kind.sources[0],
     )
     (MODULES / f"{tuning}.py").write_text(text, "utf-8")
 
@@ -426,6 +430,7 @@ def everything() -> Iterator[tuple[Path, str]]:
     """All generated files with their texts."""
     yield CALL, call()
     yield ROUTING, routing()
+    yield network_tools()
     for name in MODULE_OF:
         yield from files(name)
     yield from importlib.import_module("reference").files()  # it uses this module

@@ -9,7 +9,6 @@ callback and lookup plugins; the playbooks from the comments at their tops; the 
 from __future__ import annotations
 
 import re
-import runpy
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -102,8 +101,8 @@ def type_text(spec: Mapping[str, Any]) -> str:
 
 
 def meaning(spec: Mapping[str, Any], role: str) -> str:
-    """The description, the choices, and the keys of a dictionary."""
-    text = "<br>".join(generate.as_markdown(text, role, {}) for text in generate.paragraphs(dict(spec)))
+    """Return the first sentence of the description, the choices, and the keys of a dictionary."""
+    text = generate.as_markdown(generate.sentence(generate.paragraphs(dict(spec))[0]), role, {}) + "."
     text = re.sub(r"\b[MP]\(zpower\.sap_tuning\.(\w+)(?:#\w+)?\)", r"`\1`", text)
     text = re.sub(r"`zpower\.sap_tuning\.(\w+)#module:(\w+)`", r"`\2`", text)
     if any(code(choice) not in text for choice in spec.get("choices", ())):
@@ -158,7 +157,7 @@ def settings() -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
 
 def rows(variables: list[Variable]) -> list[str]:
     lines = ["| variable | type | default | meaning |", "|---|---|---|---|"]
-    return lines + [f'| <a id="{v.name}"></a>`{v.name}` | {v.type} | {v.default} | {v.meaning} |' for v in variables]
+    return lines + [f"| `{v.name}` | {v.type} | {v.default} | {v.meaning} |" for v in variables]
 
 
 def variables_page() -> str:
@@ -166,15 +165,9 @@ def variables_page() -> str:
     lines += ["## For all playbooks", "They go to several roles and plugins.", ""]
     for title, variables in of_all():
         lines += [f"### {title}", *rows(variables), ""]
-    lines += ["## Tunings", ""]
-    for role in sorted(generate.TUNINGS):
-        lines += [
-            f"### {role}",
-            f"What it does, and when it helps: [{role}](tunings/{role}.md).",
-            "",
-            *rows(of_role(role)),
-            "",
-        ]
+    lines += ["## Tunings", "The variables of a tuning are on its page, under *Settings*:", ""]
+    lines += [f"- [{role}](tunings/{role}.md#settings)" for role in sorted(generate.TUNINGS)]
+    lines += [""]
     lines += ["## Other roles", ""]
     for role, page in PAGE_OF.items():
         lines += [f"### Role {role}", f"More: [{page}]({page}).", "", *rows(of_role(role)), ""]
@@ -230,19 +223,18 @@ def playbooks_page() -> str:
 def systems(module: Path) -> str:
     """Where a module acts: its own attribute, else that of all tunings."""
     given = generate.documentation(module).get("attributes", {})
-    shared = generate.documentation(generate.FRAGMENT)["attributes"]
+    shared = generate.documentation(generate.FRAGMENTS / "tuning.py")["attributes"]
     names = {**shared["platform"], **given.get("platform", {})}["platforms"]
     return ", ".join(SYSTEMS[name.strip()] for name in names.split(","))
 
 
 def tunings_page() -> str:
     """The page of all tunings with the current table."""
-    restart = runpy.run_path(str(generate.FOLDER / "_about.py"))["RESTART"]
     lines = ["| tuning | what it does | systems | takes effect |", "|---|---|---|---|"]
     for name in sorted(generate.TUNINGS):
         module = generate.MODULES / f"{name}.py"
         said = generate.documentation(module)["short_description"]
-        on, effect = systems(module), EFFECT[restart.get(name, "none")]
+        on, effect = systems(module), EFFECT[generate.tuning_class(name).restart]
         effect = effect if "AIX" in on else effect.replace(", which AIX does at once unless it is busy", "")
         lines.append(f"| [{name}]({name}.md) | {said} | {on} | {effect} |")
     return generate.between_marks(TUNINGS, "\n".join(lines) + "\n", BEGIN, END)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes what a campaign found into docs/reliability.md, between the markers of the campaign."""
+"""Write what a campaign found into docs/reliability.md, between the markers of the campaign."""
 
 from __future__ import annotations
 
@@ -57,4 +57,6 @@ def cells_of(table: str) -> dict[str, dict[str, str]]:
 
 
 def cell(count: Sequence[int] | None) -> str:
-    return f"{count[1]} of {count[0]}" if count else "–"
+    """Return the number of cases, all of them good, or how many of them were."""
+    tried, good = count or (0, 0)
+    return "–" if not count else str(tried) if good == tried else f"**{good} of {tried}**"

@@ -8,9 +8,9 @@ from typing import Any
 from ..modules.cpu_import import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._imports import cpu_files
-from ..plugin_utils._records import cpu_annex, record_files
+from ..plugin_utils._imports.cpu_window import CpuFileError, CpuWindow, WindowOptions
+from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import plain_json
-from ..plugin_utils._records.cpu_window import CpuFileError, CpuWindow, WindowOptions
 
 
 class ActionModule(ControllerAction):
@@ -22,8 +22,8 @@ class ActionModule(ControllerAction):
             raise ValueError(f"cpus is {options['cpus']:g}; it has to be above 0")
         src = options["src"]
         try:
-            limits = WindowOptions(options["begin"], options["end"], options["cpus"], options["smc_r"])
-            window = cpu_files.window_of(src, options["format"], limits, options["date"])
+            limits = WindowOptions(**{name: options[name] for name in WindowOptions._fields})
+            window = cpu_files.window_of(src, options["format"], limits)
             figures = window.result()
             result = {"changed": False, "cpu": figures}
             if options["change"]:
@@ -39,11 +39,11 @@ class ActionModule(ControllerAction):
         """Store the window's intervals beside the records of a host; nothing in check mode."""
         if not window.about.utc and options["utc_offset"] is None:
             raise CpuFileError("its times are local: give utc_offset, their offset from UTC, such as +01:00")
-        offset = cpu_annex.utc_offset("Z" if window.about.utc else options["utc_offset"])
-        entry = cpu_annex.entry_of(window, options["src"], offset, options["replace"])
+        offset = cpu_files.utc_offset("Z" if window.about.utc else options["utc_offset"])
+        entry = cpu_files.entry_of(window, options["src"], offset, options["replace"])
         head = {"change": options["change"], "host": host, "end": options["side"]}
         before = record_files.read_annex(options["results"], head)
-        annex = cpu_annex.merged(before, entry, head)
+        annex = cpu_files.add_file(before, entry, head)
         path = record_files.record_path(options["results"], annex)
         if annex != before and not self._task.check_mode:
             path = record_files.store(options["results"], annex, replace_old=True)

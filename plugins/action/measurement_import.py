@@ -37,7 +37,7 @@ class ActionModule(ControllerAction):
         wanted = store["created"] + store["replaced"]
         if not self._task.check_mode:
             for record in wanted:
-                record_files.store(results, record, replace_old=True)
+                record_files.write_record(results, record, replace_old=True)
         return {
             "changed": bool(wanted),
             **{fate: len(found) for fate, found in store.items()},

@@ -66,17 +66,9 @@ tuning:
     - name: aix_device_attributes
       subject: sys0
       wanted: {state: present, attributes: {maxuproc: '4096'}}
-      before: {running: {maxuproc: '2048'}, stored: {maxuproc: '2048'}, next_boot: {maxuproc: '2048'}}
       after: {running: {maxuproc: '4096'}, stored: {maxuproc: '4096'}, next_boot: {maxuproc: '4096'}}
       verdict: changed
       reason: 1 value set and read back
-      remarks: []
-      restart: reboot
-      conflicts:
-        - {what: boot script, file: /etc/rc.d/rc2.d/S99site, line: 3, value: '2048', wins: possible,
-           effect: sets maxuproc of sys0 to 2048}
-      sources: ['AIX commands reference: lsattr, chdev']
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of aix_device_attributes'
 """
 
 from ..module_utils._engine.entry_point import run_tuning

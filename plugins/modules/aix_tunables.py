@@ -62,15 +62,9 @@ tuning:
     - name: aix_tunables
       subject: no.tcp_nodelayack
       wanted: {state: present, value: '1', reason: change 4711}
-      before: {running: {no.tcp_nodelayack: '0'}, stored: null, next_boot: {no.tcp_nodelayack: '0'}}
       after: {running: {no.tcp_nodelayack: '1'}, stored: {no.tcp_nodelayack: '1'}, next_boot: {no.tcp_nodelayack: '1'}}
       verdict: changed
       reason: 2 values set and read back
-      remarks: []
-      restart: none
-      conflicts: []
-      sources: ['AIX commands reference: no, vmo, schedo, ioo, raso, nfso']
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of aix_tunables'
 """
 
 from ..module_utils._engine.entry_point import run_tuning

@@ -62,15 +62,9 @@ tuning:
     - name: cpu_polarization
       subject: dispatching
       wanted: {state: present, mode: vertical}
-      before: {running: {dispatching: horizontal}, stored: null, next_boot: {dispatching: horizontal}}
       after: {running: {dispatching: vertical}, stored: {sysctl.d: vertical}, next_boot: {dispatching: vertical}}
       verdict: changed
       reason: 2 values set and read back
-      remarks: ['entitlement of the 8 online CPUs: 4 high, 2 medium, 2 low']
-      restart: none
-      conflicts: []
-      sources: ['Linux kernel, arch/s390/kernel/topology.c']
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of cpu_polarization'
 """
 
 from ..module_utils._engine.entry_point import run_tuning

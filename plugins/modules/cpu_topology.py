@@ -55,15 +55,9 @@ tuning:
     - name: cpu_topology
       subject: s390.topology
       wanted: {state: present, sw_siblings: true, s390.topology: '1'}
-      before: {running: {s390.topology: '0'}, stored: null, next_boot: {s390.topology: '0'}}
       after: {running: {s390.topology: '1'}, stored: {sysctl.d: '1'}, next_boot: {s390.topology: '1'}}
       verdict: changed
       reason: 2 values set and read back
-      remarks: ['the scheduler takes CPUs 0-7 for cores of one socket']
-      restart: none
-      conflicts: [{what: kernel command line, file: /proc/cmdline, line: 1, value: '0', wins: 'no'}]
-      sources: ['Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), 5.4']
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of cpu_topology'
 """
 
 from ..module_utils._engine.entry_point import run_tuning

@@ -140,12 +140,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 session:
-  description: The client and the task that stops the server need it. Its token is a secret until the server ends.
+  description: As M(zpower.sap_tuning.niping) returns it.
   returned: when a server was started
   type: dict
-  sample: {tool: enqt, version: unknown, address: 10.0.0.5, port: 3298, control_port: 3298,
-    token: 2f6c1f5f6e1d4c0b8a7d9e3f5a6b7c8d, pid: 4711, start_time: ticks 123456, lifetime: 3600,
-    started: '2026-11-20T10:00:00.123456Z'}
 enqueue:
   description:
     - The enqueue server that was found and the tool for it. RV(ignore:how) names the source of the kind.
@@ -156,12 +153,10 @@ enqueue:
   sample: {tool: enqt, kind: ENSA1, sid: PRD, instance: ASCS01, profile: /usr/sap/PRD/SYS/profile/PRD_ASCS01_prdascs,
     how: profile /usr/sap/PRD/SYS/profile/PRD_ASCS01_prdascs, statistics: true}
 records:
-  description: One measurement record per workload, without the raw output of its runs. The fields are described in
-    U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/measurement-1.schema.json).
+  description: As M(zpower.sap_tuning.niping) returns them, one per workload.
   returned: when something was measured and O(change) is not set
   type: list
   elements: dict
-  sample: [{schema: zpower.sap_tuning/measurement/1, workload: {name: enqt-sd_benchmark, tool: enqt}, runs: []}]
 paths:
   description: The files on the controller to which the records were written instead.
   returned: when something was measured and O(change) is set

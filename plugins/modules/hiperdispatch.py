@@ -69,21 +69,12 @@ tuning:
     - name: hiperdispatch
       subject: s390.hiperdispatch
       wanted: {state: present, s390.hiperdispatch: '1', hd_steal_threshold: '15'}
-      before:
-        running: {s390.hiperdispatch: '1', hd_steal_threshold: '30'}
-        stored: null
-        next_boot: {s390.hiperdispatch: '1'}
       after:
         running: {s390.hiperdispatch: '1', hd_steal_threshold: '15'}
         stored: {hd_steal_threshold: '15'}
         next_boot: {s390.hiperdispatch: '1', hd_steal_threshold: '15'}
       verdict: changed
       reason: 2 values set and read back
-      remarks: ['it acts on the vertical:low CPUs 8-15']
-      restart: none
-      conflicts: []
-      sources: ['Linux kernel, arch/s390/kernel/hiperdispatch.c']
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of hiperdispatch'
 """
 
 from ..module_utils._engine.entry_point import run_tuning

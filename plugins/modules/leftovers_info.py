@@ -59,15 +59,10 @@ tuning:
     - name: rps
       subject: journal
       wanted: {state: restored}
-      before: {running: null, stored: {first values: 2, since: '2026-11-23T03:15:00Z'}, next_boot: null}
       after: {running: null, stored: {first values: 2, since: '2026-11-23T03:15:00Z'}, next_boot: null}
       verdict: drifted
       reason: /var/lib/zpower_sap_tuning/rps.json holds the first values; ansible-playbook
         zpower.sap_tuning.rollback --limit HOST --tags rps restores them
-      restart: none
-      conflicts: []
-      remarks: []
-      sources: []
       undo: ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags rps
 errors:
   description: One sentence per file or folder that cannot be read.

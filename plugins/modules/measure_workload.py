@@ -12,7 +12,7 @@ version_added: 0.1.0
 description:
   - Measures one round of a set of workloads and records every run with the CPU time it cost.
   - With O(workload=network), transactions and streams between two hosts, over one or many connections. They are run
-    by C(pingpong), which comes with this collection, or by C(netperf), C(qperf) or C(sockperf) if the program is
+    by C(pingpong), which comes with this collection, or by the program of O(network.tool) if it is
     installed on both hosts.
   - With O(workload=fio) reads and writes of files, with O(workload=openssl) encryption, both on this host
     alone and with O(side=client).
@@ -358,19 +358,14 @@ EXAMPLES = r"""
 
 RETURN = r"""
 session:
-  description: The client and the task that stops the server need it. Its token is a secret until the server ends.
+  description: As M(zpower.sap_tuning.niping) returns it.
   returned: when a server was started
   type: dict
-  sample: {tool: pingpong, version: '1', address: 10.0.0.2, port: 3298, control_port: 3298,
-    token: 2f6c1f5f6e1d4c0b8a7d9e3f5a6b7c8d, pid: 4711, start_time: ticks 123456, lifetime: 3600,
-    started: '2026-11-20T10:00:00.123456Z'}
 records:
-  description: One measurement record per workload, without the raw output of its runs. The fields are described in
-    U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/measurement-1.schema.json).
+  description: As M(zpower.sap_tuning.niping) returns them, one per workload.
   returned: when something was measured and O(change) is not set
   type: list
   elements: dict
-  sample: [{schema: zpower.sap_tuning/measurement/1, workload: {name: pingpong-strWrite, tool: pingpong}, runs: []}]
 paths:
   description: The files on the controller to which the records were written instead.
   returned: when something was measured and O(change) is set

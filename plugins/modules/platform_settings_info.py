@@ -110,15 +110,9 @@ tuning:
     - name: platform
       subject: HiperSockets
       wanted: {database_host: sapdb1-hs, card_type: HiperSockets}
-      before: {running: {route: hsi0, hsi0: 'HiperSockets, MTU 57344, 64 buffers'}, stored: null, next_boot: null}
       after: {running: {route: hsi0, hsi0: 'HiperSockets, MTU 57344, 64 buffers'}, stored: null, next_boot: null}
       verdict: compliant
       reason: packets to sapdb1-hs leave through HiperSockets
-      remarks: ['hsi0: IBM recommends 128 buffers (buffer_count) for HiperSockets']
-      restart: reboot
-      conflicts: []
-      sources: ['Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), 5.1']
-      undo: null
 """
 
 from ansible.module_utils.basic import AnsibleModule

@@ -61,11 +61,6 @@ tuning:
     - name: qeth
       subject: 0.0.0600
       wanted: {state: present, buffer_count: '128'}
-      before:
-        running: {buffer_count: '64', interface: enc600, card: OSD_10GIG, mtu: '1500', inbuf_size: 64k,
-          queues: '1 receive, 4 transmit'}
-        stored: null
-        next_boot: {buffer_count: '64'}
       after:
         running: {buffer_count: '64', interface: enc600, card: OSD_10GIG, mtu: '1500', inbuf_size: 64k,
           queues: '1 receive, 4 transmit'}
@@ -75,12 +70,6 @@ tuning:
       reason: 'needs re-activation: the stored number acts at the next boot, or when the device goes offline and online,
         which ends its connections and is never done by this collection; 0.0.0600 buffer_count: 64 is in force, 128 once
         the device is configured again'
-      remarks: []
-      restart: device
-      conflicts: [{what: ifcfg, file: /etc/sysconfig/network-scripts/ifcfg-enc600, line: 9, value: '16',
-        wins: possible}]
-      sources: ['s390-tools: chzdev']
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of qeth'
 """
 
 from ..module_utils._engine.entry_point import run_tuning

@@ -26,6 +26,7 @@ description:
   - Parameters that the published studies changed are checked; others are allowed, with a remark.
 extends_documentation_fragment:
   - zpower.sap_tuning.tuning
+  - zpower.sap_tuning.restarting
 options:
   profile: &profile
     description: Absolute path of a profile, instead of O(sid) and O(instance).
@@ -81,10 +82,6 @@ options:
         description:
           - The host that changes this profile, which both share. This host only checks it.
         type: str
-  change:
-    description: The name of the change for the comment above new lines.
-    type: str
-    default: ""
   manage_rtprio:
     description:
       - If a profile requests a real-time scheduler, allow it with a drop-in for the instance's systemd unit and
@@ -108,37 +105,6 @@ options:
     type: bool
     version_added: 0.9.0
     default: false
-  restart:
-    description:
-      - Instances by system and number (V(PRD_00)) that may be restarted if they run with other values than stored.
-      - They are restarted one after another. If one does not come back, the old values are stored again, it is
-        started once more, and the module fails. The remaining instances are not touched.
-      - A stopped instance stays stopped. Names of instances that are not on this host are ignored.
-    type: list
-    elements: str
-    default: []
-  restart_timeout:
-    description: How many seconds a stop may take, and a start.
-    type: int
-    default: 600
-  restart_soft_timeout:
-    description:
-      - How many seconds batch jobs and updates may take to end before an instance is stopped, for example V(480)
-        (C(sapcontrol -function Stop SECONDS), SAP Note 953653). With V(0) they end at once.
-      - The stop is waited for so much longer than O(restart_timeout).
-    type: int
-    default: 0
-    version_added: 0.9.0
-  restart_in_cluster:
-    description:
-      - Restart instances that a Pacemaker cluster manages, although neither the cluster, the node nor the resource is
-        in maintenance. The cluster takes the stop for a failure. It may start the instance again, move it, or fence the
-        node.
-      - With V(false), such an instance is not restarted, and its profile is left alone. The record is V(failed) and
-        says how to put the resource into maintenance. The same holds if the cluster's configuration cannot be read.
-    type: bool
-    default: false
-    version_added: 0.9.0
 attributes:
   platform:
     platforms: linux, aix
@@ -195,52 +161,16 @@ tuning:
     - name: sap_profile
       subject: /sapmnt/PRD/profile/PRD_D00_sapapp1
       wanted: {state: present, presets: [], parameters: {rdisp/wp_no_btc: '8'}}
-      before: {running: {rdisp/wp_no_btc: '6'}, stored: {rdisp/wp_no_btc: '6'}, next_boot: {rdisp/wp_no_btc: '6'}}
       after: {running: {rdisp/wp_no_btc: '6'}, stored: {rdisp/wp_no_btc: '8'}, next_boot: {rdisp/wp_no_btc: '8'}}
       verdict: pending_restart
       reason: '/sapmnt/PRD/profile/PRD_D00_sapapp1 rdisp/wp_no_btc: 6 is in force, 8 after a restart of the instance'
-      remarks: []
-      restart: instance
-      conflicts:
-        - what: default profile
-          file: /sapmnt/PRD/profile/DEFAULT.PFL
-          line: 12
-          value: '4'
-          wins: 'no'
-          effect: sets rdisp/wp_no_btc to 4 and loses to /sapmnt/PRD/profile/PRD_D00_sapapp1
-      sources: ['Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), 5.7']
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of sap_profile'
 instances:
-  description: The instances of this host that read the profiles.
+  description: The instances of this host that read the profiles, each with system, name, number, administrator, and
+    the systemd unit that starts it, or null.
   returned: with O(state=present), when the input was accepted
   type: list
   elements: dict
-  contains:
-    sid:
-      description: The system.
-      returned: always
-      type: str
-      sample: PRD
-    name:
-      description: The instance.
-      returned: always
-      type: str
-      sample: D00
-    number:
-      description: Its number.
-      returned: always
-      type: str
-      sample: '00'
-    user:
-      description: Its administrator.
-      returned: always
-      type: str
-      sample: prdadm
-    unit:
-      description: The systemd unit that starts it, or null.
-      returned: always
-      type: str
-      sample: SAPPRD_00.service
+  sample: [{sid: PRD, name: D00, number: '00', user: prdadm, unit: SAPPRD_00.service}]
 """
 
 from ..module_utils._engine.entry_point import run_tuning

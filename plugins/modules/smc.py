@@ -25,6 +25,7 @@ description:
   - No published measurement says what SMC is worth for SAP on Linux on Z. Measure before and after.
 extends_documentation_fragment:
   - zpower.sap_tuning.tuning
+  - zpower.sap_tuning.restarting
 options:
   instances:
     description:
@@ -67,39 +68,6 @@ options:
     type: list
     elements: str
     default: []
-  change:
-    description: The name of the change for the comment above new lines of a profile.
-    type: str
-    default: ""
-  restart:
-    description:
-      - Instances by system and number (V(PRD_00)) that may be restarted if they do not run as their profile says.
-      - They are restarted one after another, also across the hosts of a play. If one does not come back, the old
-        profile is stored again, it is started once more, and the module fails. A stopped instance stays stopped. Names
-        of instances that are not on this host are ignored.
-    type: list
-    elements: str
-    default: []
-  restart_timeout:
-    description: How many seconds a stop may take, and a start.
-    type: int
-    default: 600
-  restart_soft_timeout:
-    description:
-      - How many seconds batch jobs and updates may take to end before an instance is stopped, for example V(480)
-        (C(sapcontrol -function Stop SECONDS), SAP Note 953653). With V(0) they end at once.
-      - The stop is waited for so much longer than O(restart_timeout).
-    type: int
-    default: 0
-  restart_in_cluster:
-    description:
-      - Restart instances that a Pacemaker cluster manages, although neither the cluster, the node nor the resource is
-        in maintenance. The cluster takes the stop for a failure. It may start the instance again, move it, or fence the
-        node.
-      - With V(false), such an instance is not restarted, and its profile is left alone. The record is V(failed) and
-        says how to put the resource into maintenance. The same holds if the cluster's configuration cannot be read.
-    type: bool
-    default: false
 attributes:
   platform:
     platforms: linux
@@ -137,20 +105,11 @@ tuning:
     - name: smc
       subject: /usr/sap/PRD/SYS/profile/PRD_D00_sapapp1
       wanted: {state: present, LD_PRELOAD: libsmc-preload.so}
-      before: {running: {LD_PRELOAD: not loaded}, stored: null, next_boot: null}
       after: {running: {LD_PRELOAD: not loaded}, stored: {LD_PRELOAD: libsmc-preload.so},
               next_boot: {LD_PRELOAD: libsmc-preload.so}}
       verdict: pending_restart
       reason: '/usr/sap/PRD/SYS/profile/PRD_D00_sapapp1 LD_PRELOAD: not loaded is in force, libsmc-preload.so after a
         restart of the instance'
-      remarks:
-        - 'to restart PRD_00, as prdadm: sapcontrol -nr 00 -function Stop, then sapcontrol -nr 00 -function
-          RestartService, then sapcontrol -nr 00 -function Start; or smc_restart: [PRD_00]'
-        - 'connections of PRD_00 now: 12 TCP, not opened as SMC'
-      restart: instance
-      conflicts: []
-      sources: ['Linux kernel, net/smc']
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of smc'
 """
 
 from ..module_utils._engine.entry_point import run_tuning

@@ -104,15 +104,9 @@ tuning:
     - name: smc_r
       subject: smcr0
       wanted: {state: present, attributes: {conns_per_lg: '64'}}
-      before: {running: {conns_per_lg: '16'}, stored: {conns_per_lg: '16'}, next_boot: {conns_per_lg: '16'}}
       after: {running: {conns_per_lg: '16'}, stored: {conns_per_lg: '64'}, next_boot: {conns_per_lg: '64'}}
       verdict: pending_restart
       reason: 'smcr0 conns_per_lg: 16 is in force, 64 once the device is configured again'
-      remarks: ['smcr0 is busy: only its database was changed (chdev -P)']
-      restart: device
-      conflicts: []
-      sources: ['SMC-R on AIX for SAP, Experience report (IBM, v1.0, 2019-01-14)']
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of smc_r'
 """
 
 from ..module_utils._engine.entry_point import run_tuning

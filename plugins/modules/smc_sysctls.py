@@ -64,17 +64,10 @@ tuning:
     - name: smc_sysctls
       subject: net.smc
       wanted: {state: present, net.smc.wmem: '262144'}
-      before: {running: {net.smc.wmem: '65536'}, stored: null, next_boot: null}
       after: {running: {net.smc.wmem: '262144'}, stored: {module: smc, net.smc.wmem: '262144'},
               next_boot: {net.smc.wmem: '262144'}}
       verdict: changed
       reason: 3 values set and read back
-      remarks: []
-      restart: none
-      conflicts: [{what: sysctl.d, item: net.smc.wmem, file: /etc/sysctl.d/50-site.conf, line: 1, value: '65536',
-                   wins: 'no'}]
-      sources: ['Linux kernel, Documentation/networking/smc-sysctl.rst']
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of smc_sysctls'
 """
 
 from ..module_utils._engine.entry_point import run_tuning

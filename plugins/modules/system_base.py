@@ -115,16 +115,10 @@ tuning:
       subject: vm.max_map_count
       wanted: {state: present, vm.max_map_count: at least 2147483647,
                source: 'SAP Note 900929, quoted by saptune, sapconf, tuned and community.sap_install'}
-      before: {running: {vm.max_map_count: '65530'}, stored: null, next_boot: {vm.max_map_count: '65530'}}
       after: {running: {vm.max_map_count: '2147483647'}, stored: {vm.max_map_count: '2147483647'},
               next_boot: {vm.max_map_count: '2147483647'}}
       verdict: changed
       reason: 2 values set and read back
-      remarks: []
-      restart: none
-      conflicts: []
-      sources: [sapconf 5.0.8 (SUSE)]
-      undo: 'ansible-playbook zpower.sap_tuning.rollback, or state: restored of system_base'
 """
 
 from ..module_utils._engine.entry_point import run_tuning

@@ -266,8 +266,7 @@ def engine():
 def unused(names, options):
     """{name: its result} of the tunings that are to be taken back and were never used on this host.
 
-    They are not imported, and their options are not checked. Not with a checkpoint, a lease or a probation: they may
-    be invalid.
+    They are not imported, and their options are not checked. A checkpoint, a lease or a probation may be invalid.
     """
     asked = []
     for name in names:
@@ -277,9 +276,10 @@ def unused(names, options):
             asked.append(name)
     if not asked:
         return {}
+    from ..module_utils._engine import records
     from ..module_utils._tunings import _unused
 
-    return {name: _unused.result(name) for name in _unused.unused(asked)}
+    return {name: records.nothing_to_take_back(name) for name in _unused.unused(asked)}
 
 
 def checked(module, spec, options):

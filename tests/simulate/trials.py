@@ -78,11 +78,6 @@ class Outcome(NamedTuple):
         """Share of the experiments with one of these words, which exclude each other."""
         return 100.0 * sum(self.seen[word] for word in words) / self.experiments
 
-    def error(self, *words: str) -> float:
-        """The standard error of this share."""
-        share = self.pct(*words) / 100.0
-        return 100.0 * math.sqrt(share * (1.0 - share) / self.experiments)
-
     @property
     def wrong(self) -> float:
         """Share of the verdicts that would be wrong if nothing changed."""

@@ -9,9 +9,8 @@ import re
 
 from .._host.errors import HostError
 from . import reading, sections
-from .holdings import Holdings, inside
 from .limits import MOST_NAME, Exceeded
-from .tree import FILE, FOLDER, LINK, UNREADABLE, Entry
+from .tree import FILE, FOLDER, LINK, UNREADABLE, Entry, inside
 
 TOPS = ("proc", "sys", "etc", "usr", "lib", "run", "boot", "var")
 _NAME = re.compile(r"^DBGINFO-([0-9]{4}-[0-9]{2}-[0-9]{2})-([0-9]{2})-([0-9]{2})-([0-9]{2})-(.+)\Z")
@@ -19,8 +18,6 @@ _VERSION = re.compile(r"Debug information script version ([0-9]+)\.([0-9]+)")
 _ERROR = re.compile(r"^dump2tar: (/sys/[^\n]*): [^\n:]*: ([^\n]+)$", re.M)
 # Reading such a file of the kernel says that there is no value, as on the machine itself.
 _NO_VALUE = ("Invalid argument", "No such device", "No such file or directory", "Not a directory", "No such process")
-_NEVER = "dbginfo.sh does not copy it"
-_CUT = 100
 _GROUPS = ("fs", "kernel", "net", "vm")
 _COPIED = (
     *inside("/proc", "cmdline cpuinfo interrupts meminfo modules mounts net/bonding net/vlan qeth schedstat"),
@@ -41,41 +38,42 @@ _COPIED_SINCE = (
 
 def read(whole, raw):
     """The CapturedHost of an archive of dbginfo.sh."""
-    tree, name = raw.only(TOPS), _NAME.match(whole.name)
+    tree, name = raw.only(TOPS, "dbginfo.sh does not copy it"), _NAME.match(whole.name)
     version = _VERSION.search(raw.text("/dbginfo.log")) or _VERSION.search(raw.text("/dbginfo.sh"))
     release = (int(version.group(1)), int(version.group(2))) if version else (0, 0)
-    found = _Holdings(_NEVER, tree, release)
-    found.holds(*_COPIED)
+    # dump2tar of s390-tools 2.7.1 to 2.28
+    tree.cut_at = 100 if release < (2, 29) else 0
+    tree.lacks("", *_COPIED)
     for since, paths in _COPIED_SINCE:
         for path in paths:
             there = release >= since or tree.resolve(path)[1] is not None
-            found.lacks("" if there else "dbginfo.sh copies it since s390-tools %d.%d" % since, path)
-    _add_sysfs(whole, raw, tree, found)
+            tree.lacks("" if there else "dbginfo.sh copies it since s390-tools %d.%d" % since, path)
+    _add_sysfs(whole, raw, tree)
     _mark_unreadable(tree, dict(_ERROR.findall(raw.text("/sysfs.err"))))
     runtime = raw.text("/runtime.out")
-    _add_values(whole, runtime, tree, found)
+    _add_values(whole, runtime, tree)
     host = sections.dbginfo_host(runtime) or (name.group(5) if name else "")
-    return whole.host("dbginfo", tree, found, host, "%sT%s:%s:%s" % name.groups()[:4] if name else "")
+    return whole.host("dbginfo", tree, host, "%sT%s:%s:%s" % name.groups()[:4] if name else "")
 
 
 def read_sysfs(whole, raw):
     """The CapturedHost of a sysfs.tgz alone."""
-    tree = raw.only(["sys"])
+    tree = raw.only(["sys"], "a sysfs.tgz holds /sys only")
+    tree.cut_at = 100
     _mark_unreadable(tree, {})
     whole.notes.append("the capture has /sys only")
-    found = _Holdings("a sysfs.tgz holds /sys only", tree, (0, 0))
-    found.holds("/sys", "/dev/null")
-    return whole.host("sysfs", tree, found)
+    tree.lacks("", "/sys", "/dev/null")
+    return whole.host("sysfs", tree)
 
 
-def _add_sysfs(whole, raw, tree, found):
+def _add_sysfs(whole, raw, tree):
     """Add /sys, or say why there is none."""
     entry, copied = raw.resolve("/sysfs.tgz")[1], bool(tree.names("/sys"))
     names, reason = {}, ""
     if entry is not None and entry.kind == FILE:
         try:
-            kernel, cut = reading.read_archive(entry.value, "sysfs.tgz", whole.budget)
-            names, reason = kernel.names("/sys"), "sysfs.tgz is cut off" if cut else ""
+            kernel = reading.read_archive(entry.value, "sysfs.tgz", whole.budget)
+            names, reason = kernel.names("/sys"), kernel.cut
         except Exceeded:
             raise
         except HostError as error:
@@ -84,7 +82,7 @@ def _add_sysfs(whole, raw, tree, found):
         tree.put("/sys", Entry(FOLDER, names))
         if reason:
             whole.notes.append("%s: what came after that is missing" % reason)
-            whole.cut, whole.cut_below = whole.cut or reason, "/" if whole.cut else "/sys"
+            tree.cut, tree.cut_below = reason, "/sys"
     elif copied:
         _add_links(tree, raw.text("/sysfs.out") + raw.text("/sysfsfiles.out"))
         why = " (%s)" % reason if reason else ""
@@ -92,10 +90,10 @@ def _add_sysfs(whole, raw, tree, found):
     else:
         sentence = "the capture has no /sys: %s" % (reason or "neither sysfs.tgz nor sys/")
         whole.notes.append(sentence)
-        found.lacks(sentence, "/sys")
+        tree.lacks(sentence, "/sys")
         return
-    found.holds("/sys")
-    found.lacks("dump2tar leaves out a part of it", "/sys/kernel/debug/tracing", "/sys/kernel/tracing")
+    tree.lacks("", "/sys")
+    tree.lacks("dump2tar leaves out a part of it", "/sys/kernel/debug/tracing", "/sys/kernel/tracing")
 
 
 def _mark_unreadable(tree, reasons):
@@ -120,12 +118,12 @@ def _add_links(tree, listing):
                 tree.add(path, Entry(LINK, target))
 
 
-def _add_values(whole, runtime, tree, found):
+def _add_values(whole, runtime, tree):
     """Add /proc/sys from the output of sysctl -a, and say if that is not complete."""
     paths, cut = [], ""
     for section in sections.dbginfo_sections(runtime):
         if section.what == "sysctl -a":
-            paths += sections.add_sysctls(section.body, "sysctl -a in runtime.out", tree, found)
+            paths += sections.add_sysctls(section.body, "sysctl -a in runtime.out", tree)
             cut = cut or section.cut
     groups = {path.split("/")[3] for path in paths}
     missing = [group for group in _GROUPS if group not in groups]
@@ -135,21 +133,7 @@ def _add_values(whole, runtime, tree, found):
         why = cut or "it has no key of %s" % ", ".join(missing)
         sentence = "sysctl -a in runtime.out is not complete: %s" % why
     else:
-        found.holds("/proc/sys")
+        tree.lacks("", "/proc/sys")
         return
     whole.notes.append(sentence)
-    found.lacks(sentence, "/proc/sys")
-
-
-class _Holdings(Holdings):
-    """With the names that dump2tar of s390-tools 2.7.1 to 2.28 wrote without their last character."""
-
-    def __init__(self, default, tree, release):
-        super().__init__(default)
-        self._tree, self._cuts = tree, release < (2, 29)
-
-    def why(self, path):
-        cut = self._cuts and path.startswith("/sys/") and len(path.encode("utf-8", "surrogateescape")) == _CUT
-        if cut and self._tree.resolve(path[:-1])[1] is not None:
-            return "dump2tar before 2.29 cuts a name of 100 characters, and %s is there" % path[:-1]
-        return super().why(path)
+    tree.lacks(sentence, "/proc/sys")

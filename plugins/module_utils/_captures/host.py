@@ -17,16 +17,15 @@ Capture = namedtuple("Capture", "format path hostname taken notes")
 
 
 class CapturedHost(Host):
-    """The files of a capture. capture: a Capture; tree: its Tree; why: a function of a path, see lacking().
+    """The files of a capture. capture: a Capture; tree: its Tree.
 
     It has no commands, no users, and no times and permissions of files: not every archive holds them.
     """
 
-    def __init__(self, capture, tree, why):
+    def __init__(self, capture, tree):
         super().__init__(capture.path)
         self.capture = capture
         self._tree = tree
-        self._why = why
         self._missed = {}
 
     @property
@@ -38,7 +37,7 @@ class CapturedHost(Host):
         """A sentence why this capture cannot hold a path; "" if it does, or if the machine did not have it."""
         real, entry = self._tree.resolve(path)
         if entry is None:
-            return self._why(real)
+            return self._tree.why(real)
         return entry.value if entry.kind == UNREADABLE else ""
 
     def _refuse(self, action, what, number=errno.EROFS):
@@ -47,7 +46,7 @@ class CapturedHost(Host):
 
     def again(self, kind=None):
         """The same capture for another reader, who has missed nothing yet. kind: a class, by default that of this."""
-        return (kind or type(self))(self.capture, self._tree, self._why)
+        return (kind or type(self))(self.capture, self._tree)
 
     def path(self, path):
         """A path that never exists on this machine: the files of a capture are read by this class only."""

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A plain tree: /proc and /sys, mostly copied by hand, with whatever else was copied."""
 
-from .holdings import Holdings, inside
-from .tree import FILE, UNREADABLE, Entry, file_of
+from .tree import FILE, UNREADABLE, Entry, file_of, inside
 
 # Each Linux kernel has these; if one of them is absent, it was not copied.
 _FOLDERS = inside("", "boot etc lib proc run sys usr var etc/sysctl.d usr/lib")
@@ -18,9 +17,22 @@ _PAGES = (4096, 65536)
 
 def read(whole, raw):
     """The CapturedHost of a plain tree."""
-    tree = raw.only(raw.names("/"))
+    tree = raw.only(raw.names("/"), "the tree has no such folder: it was not copied")
     _mark_tarred(tree)
-    return whole.host("tree", tree, _holdings(tree))
+    # what lies in a folder that was copied is complete
+    tree.lacks("", *("/" + name for name in tree.names("/")))
+    is_z = tree.resolve("/proc/sysinfo")[1] is not None or "IBM/S390" in tree.text("/proc/cpuinfo")
+    for paths, which in (
+        (sorted(_FOLDERS), ""),
+        (("/proc/sysinfo", "/proc/sys/s390") if is_z else (), ", which every Linux on Z has"),
+        (_FILES, ", which every Linux has"),
+    ):
+        for path in paths:
+            # /proc/mounts is a link, which cp -r copies without the file that it leads to
+            real, entry = tree.resolve(path)
+            if entry is None:
+                tree.lacks("the tree has no %s%s: it was not copied" % (path, which), path, real)
+    return whole.host("tree", tree)
 
 
 def _mark_tarred(tree):
@@ -37,21 +49,3 @@ def _mark_tarred(tree):
     for path, entry in tree.files("/sys"):
         if entry.size in _PAGES and entry.value().endswith(b"\0"):
             tree.put(path, file_of(entry.value().rstrip(b"\0")))
-
-
-def _holdings(tree):
-    """The Holdings of a plain tree: what lies in a folder that was copied is complete."""
-    found = Holdings("the tree has no such folder: it was not copied")
-    found.holds(*("/" + name for name in tree.names("/")))
-    is_z = tree.resolve("/proc/sysinfo")[1] is not None or "IBM/S390" in tree.text("/proc/cpuinfo")
-    for paths, which in (
-        (sorted(_FOLDERS), ""),
-        (("/proc/sysinfo", "/proc/sys/s390") if is_z else (), ", which every Linux on Z has"),
-        (_FILES, ", which every Linux has"),
-    ):
-        for path in paths:
-            # /proc/mounts is a link, which cp -r copies without the file that it leads to
-            real, entry = tree.resolve(path)
-            if entry is None:
-                found.lacks("the tree has no %s%s: it was not copied" % (path, which), path, real)
-    return found

@@ -70,8 +70,8 @@ def supportconfig_sections(text):
     return sections
 
 
-def add_sysctls(body, where, tree, found):
-    """Add the values of sysctl -a to a Tree, and what it could not read to its Holdings; returns the paths added.
+def add_sysctls(body, where, tree):
+    """Add the values of sysctl -a to a Tree, with what it could not read; returns the paths added.
 
     The key net.ipv4.conf.eth0/100.rp_filter has the interface eth0.100.
     """
@@ -83,9 +83,9 @@ def add_sysctls(body, where, tree, found):
             continue
         path = "/proc/sys/" + path
         if refused:
-            found.lacks("sysctl could not read it when the capture was taken", path)
+            tree.lacks("sysctl could not read it when the capture was taken", path)
         elif REMOVED in line:
-            found.lacks("supportconfig removed its value", path)
+            tree.lacks("supportconfig removed its value", path)
         else:
             tree.add_text(path, (match.group(2) or "") + "\n", where, loose=True)
             paths.append(path)

@@ -12,12 +12,11 @@ import re
 from .._host import cpu_lists
 from . import sections
 from .dbginfo import TOPS
-from .holdings import SYSCTL, Holdings, inside
+from .tree import SYSCTL, inside
 
 VERSION = re.compile(r"^sos ?report: *([0-9][0-9a-z.~-]*)")
 _DATE = re.compile(r"(?:^|-)([0-9]{4})-([0-9]{2})-([0-9]{2})(?:-|$)")
 _LEGACY = re.compile(r"[.-]([0-9]{4})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})$")
-_NEVER = "a sos report does not copy it"
 _CPUS = "/sys/devices/system/cpu"
 _TMPFILES = inside("", "etc/tmpfiles.d run/tmpfiles.d usr/lib/tmpfiles.d lib/tmpfiles.d")
 _ALWAYS = {"/proc/cpuinfo", "/proc/cmdline"}
@@ -49,7 +48,7 @@ def _plugins(text):
 
 def read(whole, raw):
     """The CapturedHost of a sos report. Each part of it belongs to a plugin of sos, which may not have run."""
-    tree, found = raw.only(TOPS), Holdings(_NEVER)
+    tree = raw.only(TOPS, "a sos report does not copy it")
     plugins, version = _plugins(raw.text("/sos_reports/manifest.json")), VERSION.match(raw.text("/version.txt"))
     if "obfuscated" in whole.name or "obfuscated" in os.path.basename(whole.path):
         whole.notes.append("the report is obfuscated (sos clean): names and addresses in it are not the machine's")
@@ -57,23 +56,23 @@ def read(whole, raw):
     if stopped:
         names = ", ".join(sorted(name[:60] for name in stopped))
         whole.notes.append("plugins of sos that were stopped after their time limit: %s" % names)
-    found.holds("/dev/null")
+    tree.lacks("", "/dev/null")
     for plugin, paths in _COPIED:
         ran = plugins is None or plugin in plugins
-        found.lacks("" if ran else "the plugin %s of sos, which copies it, did not run" % plugin, *paths)
+        tree.lacks("" if ran else "the plugin %s of sos, which copies it, did not run" % plugin, *paths)
         for path in _ALWAYS.intersection(paths):
             if ran and tree.resolve(path)[1] is None:
-                found.lacks("the report has no %s, which every Linux has" % path, path)
+                tree.lacks("the report has no %s, which every Linux has" % path, path)
     for name in tree.names("/sys/class/net"):
-        found.lacks("a sos report copies only flags and statistics of an interface", "/sys/class/net/" + name)
+        tree.lacks("a sos report copies only flags and statistics of an interface", "/sys/class/net/" + name)
     # sos 4.12 copies the folders of 64 CPUs
     for cpu in cpu_lists.list_or_none(tree.text(_CPUS + "/present")) or ():
         if "cpu%d" % cpu not in tree.names(_CPUS):
-            found.lacks("this sos report has the folders of a part of the CPUs only", _CPUS + "/cpu%d" % cpu)
-    found.lacks("sos kept only its end, in sos_strings", "/sos_strings")
+            tree.lacks("this sos report has the folders of a part of the CPUs only", _CPUS + "/cpu%d" % cpu)
+    tree.lacks("sos kept only its end, in sos_strings", "/sos_strings")
     # of the host itself; network namespaces have their own
-    if sections.add_sysctls(raw.text("/sos_commands/kernel/sysctl_-a"), "sysctl_-a of sos_commands", tree, found):
-        found.holds("/proc/sys")
+    if sections.add_sysctls(raw.text("/sos_commands/kernel/sysctl_-a"), "sysctl_-a of sos_commands", tree):
+        tree.lacks("", "/proc/sys")
     numbers = [int(number) for number in re.findall("[0-9]{1,4}", version.group(1) if version else "")[:2]]
     newer = numbers >= [4, 2] and (plugins is None or "systemd" in plugins)
     for sentence, paths in (
@@ -81,8 +80,8 @@ def read(whole, raw):
         ("a sos report copies it on Red Hat systems only", inside("", "etc/tuned usr/lib/tuned")),
     ):
         for path in paths:
-            found.lacks("" if tree.resolve(path)[1] is not None else sentence, path)
+            tree.lacks("" if tree.resolve(path)[1] is not None else sentence, path)
     hostname = raw.text("/sos_commands/host/hostname").strip().split("\n")[0]
     legacy, dates = _LEGACY.search(whole.name), _DATE.findall(whole.name)
     taken = "%s-%s-%sT%s:%s:%s" % legacy.groups() if legacy else "-".join(dates[-1]) if dates else ""
-    return whole.host("sos", tree, found, hostname, taken)
+    return whole.host("sos", tree, hostname, taken)

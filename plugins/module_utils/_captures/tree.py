@@ -22,6 +22,15 @@ _LOOP = Entry(UNREADABLE, "its links lead in a circle")
 _NUMBER_OF_WORDS = 12
 
 
+def inside(folder, names):
+    """The paths of these names in a folder; names: a text with blanks between them."""
+    return tuple("%s/%s" % (folder, name) for name in names.split())
+
+
+# Where settings of the kernel are stored.
+SYSCTL = inside("", "etc/sysctl.conf etc/sysctl.d usr/lib/sysctl.d lib/sysctl.d run/sysctl.d usr/local/lib/sysctl.d")
+
+
 def file_of(data):
     """A FILE with this content."""
     return Entry(FILE, lambda *dummy: data, len(data))
@@ -34,22 +43,28 @@ def shown(name):
 
 
 class Tree:
-    """An index of absolute names. archive: what they are of, for messages; budget: what is left for the capture."""
+    """An index of absolute names. archive: what they are of, for messages; budget: what is left for the capture.
 
-    def __init__(self, archive, budget, top=None):
+    default: why it has no other paths than those that it holds, see lacks(). cut, cut_below: why something may be
+    missing below a folder that it holds as a whole. cut_at: bytes of a name in /sys from which the last one is missing.
+    """
+
+    def __init__(self, archive, budget, top=None, default=""):
         self.archive, self.budget = archive, budget
+        self.cut, self.cut_below, self.cut_at = "", "/", 0
         self._top = top or Entry(FOLDER, {})
         self._where = {}
+        self._rows = {"/": default}
 
     def below(self, folder):
         """The Tree of what is below a folder."""
         return Tree(self.archive, self.budget, self._top.value[folder] if folder else self._top)
 
-    def only(self, names):
+    def only(self, names, default):
         """A new Tree of these names of the top. It has /dev/null, because masked units lead there."""
         found = {name: self._top.value[name] for name in names if name in self._top.value}
         found["dev"] = Entry(FOLDER, dict(self.names("/dev"), null=Entry(NOTHING)))
-        return Tree(self.archive, self.budget, Entry(FOLDER, found))
+        return Tree(self.archive, self.budget, Entry(FOLDER, found), default)
 
     def _folder(self, path):
         """The names in the folder of a path, which is made if it is absent; None below what is not a folder."""
@@ -157,3 +172,33 @@ class Tree:
                 del way[1:]
             waiting += entry.value.split("/")[::-1]
         return "/".join(name for name, dummy in way) or "/", way[-1][1]
+
+    def lacks(self, sentence, *paths):
+        """Say why these paths and all below them may be missing; the longest path decides, a * stands for one name.
+
+        sentence: "" if the capture holds the paths as a whole: what is missing there is missing on the host.
+        """
+        self._rows.update(dict.fromkeys(paths, sentence))
+
+    def why(self, path):
+        """The sentence why the capture cannot hold a path that is missing; "" if it holds the folder as a whole."""
+        cut = path.startswith("/sys/") and len(path.encode("utf-8", "surrogateescape")) == self.cut_at
+        if cut and self.resolve(path[:-1])[1] is not None:
+            return "dump2tar before 2.29 cuts a name of 100 characters, and %s is there" % path[:-1]
+        below, above = self.cut_below.rstrip("/") + "/", path
+        while True:
+            for row in _patterns(above):
+                if row in self._rows:
+                    return self._rows[row] or (self.cut if (path + "/").startswith(below) else "")
+            above = posixpath.dirname(above)
+
+
+def _patterns(path):
+    yield path
+    folder, name = posixpath.split(path)
+    if name:
+        yield posixpath.join(folder, "*" + posixpath.splitext(name)[1])
+        yield posixpath.join(folder, "*")
+        above, inner = posixpath.split(folder)
+        if inner:
+            yield posixpath.join(above, "*", name)

@@ -60,7 +60,8 @@ class Subject:
     """The subject of one tuning record (an interface, the system): its knobs, and conflicting settings.
 
     verdict (not_applicable, unsupported) and reason: of a subject without knobs. notes: sentences that make it drifted;
-    remarks: useful sentences that leave the verdict alone. restart: only if it differs from Tuning.restart.
+    remarks: useful sentences that leave the verdict alone. costs: remarks on what this run's own change brings about.
+    restart: only if it differs from Tuning.restart.
 
     unknown: of a capture, {key of a knob: a sentence why it does not hold its value}; these are not judged.
 
@@ -79,6 +80,7 @@ class Subject:
         self.wanted = {}
         self.notes = []
         self.remarks = []
+        self.costs = []
         self.restart = None
         self.unknown = {}
         self.observed = False

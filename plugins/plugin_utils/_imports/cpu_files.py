@@ -4,17 +4,20 @@
 
 import gzip
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import threading
 import zlib
-from collections.abc import Callable, Iterator
-from typing import IO
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import IO, Any
 
 from ...module_utils._host.commands import folders_of
-from .._records.cpu_window import CpuFileError, CpuWindow, WindowOptions
+from .._records.cpu_annex import CPU, MOST_FILES, MOST_INTERVALS, Series
 from . import nmon, sysstat
+from .cpu_window import FACTS, PARTS, CpuFileError, CpuWindow, WindowOptions, quoted
 
 LONGEST_LINE = 1_000_000
 """Characters; longer lines are not from nmon and are not read to their end."""
@@ -28,33 +31,32 @@ LARGEST_UNPACKED = 2 * 1024**3
 GZIP = b"\x1f\x8b"
 """The first bytes of a compressed file."""
 
-_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 SADF_TIMEOUT = 120.0
+_OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 HOW_TO_CONVERT = "convert it to text where it was recorded: sadf -j FILE -- -u ALL"
 
 
-def window_of(path: str, kind: str, options: WindowOptions, day: str | None = None) -> CpuWindow:
+def window_of(path: str, kind: str, options: WindowOptions) -> CpuWindow:
     """A window of a file; CpuFileError if it cannot be used, OSError if it cannot be read."""
     if os.path.exists(path) and not os.path.isfile(path):
         raise CpuFileError("this is no regular file")
+    begin = _begin(path, packed=False)
     try:
-        packed = _begin(path, packed=False).startswith(GZIP)
-        begin = _begin(path, packed)
-        if kind == "auto":
-            kind = _kind(begin)
+        if packed := begin.startswith(GZIP):
+            begin = _begin(path, packed)
+        kind = _kind(begin) if kind == "auto" else kind
         if kind == "nmon":
-            reader = nmon.Reader(lines_of(path, packed))
-            return CpuWindow(reader.about, nmon.samples_of(reader, options.cpus), options)
-    except _DAMAGED as error:
+            return CpuWindow(nmon.Reader(lines_of(path, packed), options.cpus), options)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise CpuFileError(f"this compressed file is damaged or incomplete ({error})") from error
     if packed:
         raise CpuFileError("only files of nmon are read compressed: unpack it with gunzip")
-    host = sysstat.parse(_converted(path) if kind == "sar" else _text_of(path))
-    about = sysstat.about(host)
-    if kind not in ("sar", "json", about.format):
-        raise CpuFileError(f"this is a file of {about.format}, and format is {kind}")
+    text = _converted(path) if kind == "sar" else _text_of(path)
+    reader = sysstat.Reader(text, options.cpus, options.date)
+    if kind not in ("sar", "json", reader.about.format):
+        raise CpuFileError(f"this is a file of {reader.about.format}, and format is {kind}")
     try:
-        return CpuWindow(about, sysstat.samples_of(host, options.cpus, day), options)
+        return CpuWindow(reader, options)
     except OverflowError as error:
         raise CpuFileError("its times lie beyond the calendar") from error
 
@@ -126,3 +128,60 @@ def _converted(path: str) -> str:
             words = " ".join(said.read(3000).decode("utf-8", "replace").split())[:300] or "no message"
             raise CpuFileError(f"{sadf} could not read it ({words}): {HOW_TO_CONVERT}")
     return text.decode("utf-8", "replace")
+
+
+def utc_offset(text: str) -> timedelta:
+    """Parse the offset from UTC in ``+01:00``, ``-0500`` or ``Z``."""
+    match = _OFFSET.fullmatch(text)
+    if text in ("Z", "UTC"):
+        return timedelta()
+    if not match or int(match[2]) > 14 or int(match[3]) > 59:
+        raise CpuFileError(
+            f"utc_offset is {text!r}; the offset of local time from UTC belongs there, such as +01:00{quoted(text)}"
+        )
+    ahead = timedelta(hours=int(match[2]), minutes=int(match[3]))
+    return ahead if match[1] == "+" else -ahead
+
+
+def entry_of(window: CpuWindow, file: str, offset: timedelta, replace: bool) -> dict[str, Any]:
+    """Return the entry of a file in the annex: the intervals of a window with complete figures, in UTC."""
+    known = [(sample, used) for sample, used in window.used() if None not in (used.user, used.system)]
+    intervals: list[dict[str, Any]] = []
+    for sample, used in known:
+        if sample.gap or not used.cpus:
+            continue
+        try:
+            begin = (sample.begin - offset).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        except OverflowError as error:
+            raise CpuFileError(f"{sample.begin} lies at the end of the calendar") from error
+        rates = ((name, getattr(used, name)) for name in PARTS)
+        seconds = {f"{name}_s": None if rate is None else round(rate * sample.seconds, 6) for name, rate in rates}
+        intervals.append({"begin": begin, "elapsed_s": sample.seconds, **seconds, "ncpu": used.cpus})
+    if not intervals:
+        why = "it is one gap between two samples"
+        if not known:
+            why = window.empty() or "the file does not say how much CPU time users and the system used"
+        elif not any(used.cpus for _sample, used in known):
+            why = "the file does not say how many processors there were: give cpus"
+        raise CpuFileError(f"nothing of the window can be stored: {why}")
+    facts = {name: getattr(window.about, name) for name in FACTS}
+    return {"file": file, "source": window.source, **facts, "replace": replace, "intervals": intervals}
+
+
+def add_file(annex: Mapping[str, Any] | None, entry: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the annex with one more file in it, which replaces an entry of the same file about the same time."""
+    others = [item for item in (annex or {}).get("files", ()) if not _same(item, entry)]
+    files = sorted([*others, entry], key=lambda item: (item["intervals"][0]["begin"], item["file"]))
+    if len(files) > MOST_FILES:
+        raise CpuFileError(f"{len(files)} files would be stored, and {MOST_FILES} can be")
+    total = sum(len(item["intervals"]) for item in files)
+    if total > MOST_INTERVALS:
+        raise CpuFileError(f"{total} intervals would be stored, and {MOST_INTERVALS} can be: give begin and end")
+    return {"schema": CPU, **head, "files": files}
+
+
+def _same(item: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
+    if item["file"] != entry["file"]:
+        return False
+    first, second = Series(item).intervals, Series(entry).intervals
+    return first[0].begin < second[-1].end and second[0].begin < first[-1].end

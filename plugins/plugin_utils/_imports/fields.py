@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._records import checks
 from .._records.checks import LARGEST, LONGEST_NAME, check_slug
@@ -155,20 +155,29 @@ SOURCES = ("sap_job_log", "rmf", "sd_benchmark", "sgen", "other")
 UNKNOWN = ("", "null", "~")
 """The cells of unknown values."""
 
-ANY, KEY, SINGLE = "*", "<name>", "<single>"
-"""In a mapping of fields: the check of all values, of all names, and the field that a single value stands for."""
+
+class Group(NamedTuple):
+    """A mapping of fields. single: the field that a value in its place stands for.
+
+    names: the check of names that the user chooses; values: that of their values.
+    """
+
+    fields: Mapping[str, Any] = {}
+    single: str = ""
+    names: Check | None = None
+    values: Check | None = None
+
 
 _MILLIONS = whole_number(0, 10**15)
-_END: dict[str, Any] = {
-    "utilization_pct": percent,
-    "cpu_s": positive,
-    "user_s": not_negative,
-    "system_s": not_negative,
-    "steal_s": not_negative,
-    **dict.fromkeys(MUST_MATCH, text),
-    "cpus_online": whole_number(1, 1_000_000),
-    "mtu": whole_number(1, 1_000_000),
-}
+_END = Group(
+    {
+        "utilization_pct": percent,
+        "cpu_s": positive,
+        **dict.fromkeys(("user_s", "system_s", "steal_s"), not_negative),
+        **dict.fromkeys(MUST_MATCH, text),
+        **dict.fromkeys(("cpus_online", "mtu"), whole_number(1, 1_000_000)),
+    }
+)
 FIELDS: dict[str, Any] = {
     "change": slug,
     "host": text,
@@ -185,18 +194,13 @@ FIELDS: dict[str, Any] = {
     "units": positive,
     "unit": text,
     "latency_us": positive,
-    "metric": {
-        SINGLE: "name",
-        "name": metric_name,
-        "unit": text,
-        "better": choice("lower", "higher"),
-    },
-    "metrics": {ANY: number, KEY: metric_name},
+    "metric": Group({"name": metric_name, "unit": text, "better": choice("lower", "higher")}, single="name"),
+    "metrics": Group(names=metric_name, values=number),
     "client": _END,
     "server": _END,
-    "params": {ANY: scalar, KEY: text},
-    "context": {ANY: scalar, KEY: text},
-    "source": {SINGLE: "kind", "kind": choice(*SOURCES), "file": text, "text": text},
+    "params": Group(names=text, values=scalar),
+    "context": Group(names=text, values=scalar),
+    "source": Group({"kind": choice(*SOURCES), "file": text, "text": text}, single="kind"),
     "bytes": _MILLIONS,
     "loops": _MILLIONS,
     "connections": whole_number(1, 1_000_000),
@@ -207,7 +211,7 @@ FIELDS: dict[str, Any] = {
 
 def parse(values: Mapping[str, Any]) -> dict[str, Any]:
     """A row (or defaults) with every value checked and in its own type, without unknown values; FieldError."""
-    return _checked(_nested(values), FIELDS, "")
+    return _checked(_nested(values), Group(FIELDS), "")
 
 
 def merged(defaults: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
@@ -226,7 +230,7 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(key, str):
             raise FieldError(f"{show(key)} names a field; that has to be text")
         head, point, rest = key.partition(".")
-        if not point or not isinstance(FIELDS.get(head), Mapping):
+        if not point or not isinstance(FIELDS.get(head), Group):
             if key in nested:
                 raise FieldError(f"{key} is given both as a whole and part by part; write it one way")
             nested[key] = value
@@ -240,38 +244,29 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
     return nested
 
 
-def _checked(values: Mapping[str, Any], fields: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    checked = {}
-    for name, value in values.items():
-        field = fields.get(name) or fields.get(ANY)
-        if field is None:
-            near = get_close_matches(name, fields, 1)
-            hint = f"; did you mean {prefix}{near[0]}?" if near else f"; there are {', '.join(fields)}"
-            raise FieldError(f"there is no field {prefix}{show_name(name)}{hint}")
-        if value is None or (isinstance(value, str) and value.strip() in UNKNOWN):
-            continue
-        if isinstance(field, Mapping):
-            found = _checked_mapping(value, field, prefix + name)
-            checked.update({name: found} if found else {})
-            continue
-        try:
-            checked[name] = field(value)
-        except FieldError as error:
-            raise FieldError(f"{prefix}{name} {error}") from None
-    return checked
-
-
-def _checked_mapping(value: Any, field: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _checked(value: Any, field: Group, where: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        if SINGLE not in field:
-            raise FieldError(f"{name} is {show(value)}; a mapping belongs there")
-        value = {field[SINGLE]: value}
-    if ANY not in field:
-        return _checked(value, {key: item for key, item in field.items() if key != SINGLE}, f"{name}.")
-    for key in value:
+        if not field.single:
+            raise FieldError(f"{where} is {show(value)}; a mapping belongs there")
+        value = {field.single: value}
+    found = {}
+    prefix = f"{where}." if where else ""
+    for name, inside in value.items():
+        check = field.fields.get(name, field.values)
+        if check is None:
+            near = get_close_matches(str(name), field.fields, 1)
+            hint = f"; did you mean {prefix}{near[0]}?" if near else f"; there are {', '.join(field.fields)}"
+            raise FieldError(f"there is no field {prefix}{show_name(name)}{hint}")
         try:
-            if not key or field[KEY](key) != key:
+            if field.names and (not name or field.names(name) != name):
                 raise FieldError("is empty or has blanks around it")
         except FieldError as error:
-            raise FieldError(f"the name {show_name(key)} in {name} {error}") from None
-    return _checked(value, {ANY: field[ANY]}, f"{name}.")
+            raise FieldError(f"the name {show_name(name)} in {where} {error}") from None
+        if inside is None or (isinstance(inside, str) and inside.strip() in UNKNOWN):
+            continue
+        try:
+            known = _checked(inside, check, prefix + name) if isinstance(check, Group) else check(inside)
+        except FieldError as error:
+            raise error if isinstance(check, Group) else FieldError(f"{prefix}{name} {error}") from None
+        found.update({} if known == {} else {name: known})
+    return found

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of nmon, of AIX (topas_nmon) and of Linux, as a stream of snapshots, and their CPU time as samples.
+"""Files of nmon, of AIX (topas_nmon) and Linux.
 
 Comma-separated lines whose first field is a section. AAA describes the run, ZZZZ begins a snapshot, BBBP holds the
 output of commands. A section has a header line with the names of its columns, then one line per snapshot, which can
@@ -8,7 +8,7 @@ be shorter or longer; a later header replaces it, anywhere in the file.
 
 Sources of the utilization of a sample, the best one first:
 
-- ``PCPU_ALL`` (AIX): processors in use, as they are;
+- ``PCPU_ALL`` (AIX, written with -y PCPU=on): processors in use, as they are;
 - ``LPAR`` (AIX, shared partition): percentages of the virtual processors, VP_User% and VP_Sys%. EC_User% and EC_Sys%
   are not used: above the entitlement they add up to more than 100 in older files, and are shares of what was consumed
   in those of AIX 7.1 and later. Over 187 snapshots of a real file this differs from PCPU_ALL by at most 0.0093;
@@ -17,21 +17,17 @@ Sources of the utilization of a sample, the best one first:
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import date, datetime, time
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 
-from .._records import cpu_window
-from .._records.cpu_window import GAP, CpuFileError, Sample, Used
+from .cpu_window import GAP, About, CpuFileError, Sample, Used
 
 SECTIONS = frozenset({"CPU_ALL", "PCPU_ALL", "LPAR", "NET"})
 """The sections that are read; a file has about thirty others, some with one line per process."""
 
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
-_DATE = re.compile(r"(\d{1,2})-([A-Za-z]{3})-(\d{4})")
-# Linux writes AAA,time with a point before the seconds.
-_TIME = re.compile(r"(\d{1,2}):(\d{2})[:.](\d{2})")
+# 16:09:56 13-AUG-2017: the month is English in every locale, and Linux writes AAA,time with a point before the seconds
+_MOMENT = re.compile(r"(\d{1,2}):(\d{2})[:.](\d{2}) (\d{1,2})-([A-Za-z]{3})-(\d{4})")
 _NUMBER = re.compile(r"-?\d+(\.\d*)?")
 _SNAPSHOT = re.compile(r"T\d+")
 # Lines of lparstat -i.
@@ -46,65 +42,42 @@ _PARTS = {
 """The columns of a section that cannot all be 0: processors are at least idle."""
 _NETWORK = {"-read-KB/s": "read_kb", "-write-KB/s": "write_kb"}
 
-
-class Snapshot(NamedTuple):
-    """A snapshot of nmon (local time, without zone), about the time since the snapshot before."""
-
-    name: str
-    line: int
-    at: datetime
-    sections: dict[str, dict[str, float]]
-    """By section and column, without figures that are missing or not numbers."""
+Sections = dict[str, dict[str, float]]
+"""The figures of a snapshot by section and column, without those that are missing or not numbers."""
 
 
-@dataclass
-class About(cpu_window.About):
-    """What a file says about itself; filled while it is read, all but ``dedicated_cpus`` before the first snapshot."""
-
-    format: str = "nmon"
-    has_network: bool = True
-    interval_s: float | None = None
-    begun: datetime | None = None
-    dedicated_cpus: int | None = None
-    """Processors of a dedicated AIX partition, from lparstat -i."""
-
-    shared: bool = False
-    """Whether lparstat -i says that this is a shared AIX partition."""
-
-
-def parse_date(text: str) -> date | None:
-    """``13-AUG-2017``, whose month is English in every locale."""
-    match = _DATE.fullmatch(text.strip())
-    if not match or match[2].upper() not in _MONTHS:
+def _moment(clock: str, day: str) -> datetime | None:
+    """Parse a time and a date of nmon; None if they are not both valid."""
+    match = _MOMENT.fullmatch(f"{clock.strip()} {day.strip()}")
+    if not match or match[5].upper() not in _MONTHS:
         return None
+    hour, minute, second, number, month, year = match.groups()
     try:
-        return date(int(match[3]), _MONTHS.index(match[2].upper()) + 1, int(match[1]))
-    except ValueError:
-        return None
-
-
-def parse_time(text: str) -> time | None:
-    """``16:09:56``, or ``07:23.04`` as Linux writes it in one place."""
-    match = _TIME.fullmatch(text.strip())
-    try:
-        return time(int(match[1]), int(match[2]), int(match[3])) if match else None
+        place = _MONTHS.index(month.upper()) + 1
+        return datetime(int(year), place, int(number), int(hour), int(minute), int(second))
     except ValueError:
         return None
 
 
 class Reader:
-    """One file; ``lines`` with their ends, because a last line without end is incomplete."""
+    """One file; ``lines`` with their ends, because a last line without end is incomplete. cpus: as the user says."""
 
-    def __init__(self, lines: Iterable[str]) -> None:
-        self.about = About()
-        self._lines = lines
+    def __init__(self, lines: Iterable[str], cpus: float | None = None) -> None:
+        self.about = About("nmon", has_network=True)
+        self._lines, self._cpus = lines, cpus
         self._columns: dict[str, list[str]] = {}
         self._aaa: dict[str, list[str]] = {}
-        self._lpar_type = ""
+        self._name, self._sections = "", Sections()
+        self._type = ""
+        self._dedicated_cpus: int | None = None
 
-    def snapshots(self) -> Iterator[Snapshot]:
-        """Every snapshot, when the next one begins or the file ends. CpuFileError if it cannot be read."""
-        current: Snapshot | None = None
+    def samples(self) -> Iterator[Sample]:
+        """One sample per snapshot, about the time since the one before. Raises CpuFileError.
+
+        After a clock step backwards it is not known how long the snapshot was: its sample has no length.
+        """
+        before: datetime | None = None
+        at: datetime | None = None
         for number, line in enumerate(self._lines, 1):
             if number == 1 and not line.startswith("AAA,"):
                 raise CpuFileError("this is no file of nmon: its first line does not begin with AAA")
@@ -112,29 +85,34 @@ class Reader:
                 break
             section, _comma, rest = line.rstrip("\r\n").partition(",")
             if section == "ZZZZ":
-                if current is not None:
-                    yield current
-                current = _begin(rest.split(","), number)
+                if at:
+                    yield self._sample(before, at)
+                self._name, clock, day = [*rest.split(",", 3), "", ""][:3]
+                self._sections, before, at = {}, at, _moment(clock, day)
+                if at is None or not _SNAPSHOT.fullmatch(self._name):
+                    raise CpuFileError(
+                        f"line {number}: ZZZZ has no snapshot, time and date such as T0001,23:02:43,14-OCT-2014"
+                    )
             elif section in SECTIONS:
-                self._data(section, rest.split(","), current, number)
+                self._add(section, rest.split(","), number)
             elif section == "AAA":
                 self._describe(rest.split(","), number)
             elif section == "BBBP":
                 self._command(rest)
-        if current is not None:
-            yield current
+        if at:
+            yield self._sample(before, at)
 
-    def _data(self, section: str, fields: list[str], current: Snapshot | None, number: int) -> None:
+    def _add(self, section: str, fields: list[str], number: int) -> None:
         if not _SNAPSHOT.fullmatch(fields[0]):
             self._columns[section] = [name.strip() for name in fields[1:]]
-        elif current is None:
+        elif not self._name:
             raise CpuFileError(
                 f"line {number}: {section} of {fields[0]} is before the line ZZZZ with its time, so this file was"
                 " sorted; give the file as nmon wrote it"
             )
-        elif fields[0] == current.name:
+        elif fields[0] == self._name:
             pairs = zip(self._columns.get(section, ()), fields[1:], strict=False)
-            current.sections[section] = {
+            self._sections[section] = {
                 name: float(text) for name, text in pairs if name and _NUMBER.fullmatch(text.strip())
             }
 
@@ -156,50 +134,72 @@ class Reader:
             about.system, about.level = "AIX", known[0]
         elif key == "OS":
             about.system, about.level = known[0], known[1] if len(known) > 1 else None
-        elif key == "interval" and _NUMBER.fullmatch(known[0]):
-            about.interval_s = float(known[0])
-        elif key in ("time", "date"):
-            day, clock = parse_date(self._aaa.get("date", [""])[0]), parse_time(self._aaa.get("time", [""])[0])
-            about.begun = datetime.combine(day, clock) if day and clock else None
 
     def _command(self, rest: str) -> None:
-        found = _LPAR_TYPE.search(rest)
-        if found:
-            self._lpar_type = found[1]
-            self.about.shared = found[1] == "Shared"
+        if found := _LPAR_TYPE.search(rest):
+            self._type = found[1]
         found = _LPAR_CPUS.search(rest)
-        if found and self._lpar_type == "Dedicated":
-            self.about.dedicated_cpus = int(found[1])
+        if found and self._type == "Dedicated":
+            self._dedicated_cpus = int(found[1])
+
+    def _sample(self, before: datetime | None, at: datetime) -> Sample:
+        sections = self._sections
+        empty = _drop_empty(sections)
+        total, lpar = sections.get("CPU_ALL", {}), sections.get("LPAR", {})
+        clock, day, interval = (self._aaa.get(name, [""])[0] for name in ("time", "date", "interval"))
+        usual = float(interval) if _NUMBER.fullmatch(interval) else 0.0
+        if not before:
+            # nmon's own start, if that was about an interval before the first snapshot
+            begun = _moment(clock, day)
+            before = begun if begun and usual and 0 <= (at - begun).total_seconds() <= GAP * usual else at
+        begin = min(before, at)
+        network: dict[str, dict[str, float]] = {}
+        for column, rate in sections.get("NET", {}).items():
+            for suffix, key in _NETWORK.items():
+                if column.endswith(suffix):
+                    network.setdefault(column.removesuffix(suffix), {})[key] = rate
+        # Only a shared partition is entitled to a part of a processor.
+        shared = bool(lpar.get("entitled")) and lpar.get("SharedCPU") != 0
+        return Sample(
+            begin,
+            at,
+            sources=self._sources(shared),
+            shares={name: total[column] for name, column in _SHARES.items() if column in total},
+            empty=empty,
+            gap=bool(usual) and (at - begin).total_seconds() > GAP * usual,
+            physc=lpar.get("PhysicalCPU"),
+            entitled=lpar.get("entitled"),
+            shared=self._type == "Shared" or shared,
+            network=network,
+        )
+
+    def _sources(self, shared: bool) -> dict[str, Used | None]:
+        total, physical, lpar = (self._sections.get(name, {}) for name in ("CPU_ALL", "PCPU_ALL", "LPAR"))
+        virtual, consumed = lpar.get("virtualCPUs"), lpar.get("PhysicalCPU")
+        whole, cpus = self._cpus or virtual, self._cpus
+        if cpus is None and self.about.system == "AIX":
+            cpus = virtual if lpar.get("SharedCPU") == 0 else self._dedicated_cpus
+        elif cpus is None:
+            cpus = total.get("CPUs")
+        return {
+            "PCPU_ALL": _used(physical.get("User"), physical.get("Sys"), 1.0, whole),
+            "LPAR": _used(lpar.get("VP_User%"), lpar.get("VP_Sys%"), (virtual or 0.0) / 100.0 * shared, whole),
+            "CPU_ALL": _used(total.get("User%"), total.get("Sys%"), (cpus or 0.0) / 100.0, cpus, total.get("Steal%")),
+            "PhysicalCPU": None if consumed is None else Used(consumed, cpus=whole),
+        }
 
 
-def _begin(fields: list[str], number: int) -> Snapshot:
-    clock = parse_time(fields[1]) if len(fields) > 1 else None
-    day = parse_date(fields[2]) if len(fields) > 2 else None
-    if clock is None or day is None or not _SNAPSHOT.fullmatch(fields[0]):
-        raise CpuFileError(f"line {number}: ZZZZ has no snapshot, time and date such as T0001,23:02:43,14-OCT-2014")
-    return Snapshot(fields[0], number, datetime.combine(day, clock), {})
+def _used(
+    user: float | None, system: float | None, factor: float, cpus: float | None, steal: float | None = None
+) -> Used | None:
+    """The processors in use; None without user or system time, or if 100 % of what is not known (factor 0)."""
+    if user is None or system is None or not factor:
+        return None
+    stolen = None if steal is None else steal * factor
+    return Used((user + system) * factor, user * factor, system * factor, steal=stolen, cpus=cpus)
 
 
-def samples_of(reader: Reader, cpus: float | None) -> Iterator[Sample]:
-    """One sample per snapshot, about the time since the one before; ``cpus`` is the user's number of processors.
-
-    After a clock step backwards it is not known how long the snapshot was: its sample has no length.
-    """
-    before: datetime | None = None
-    for snapshot in reader.snapshots():
-        since = min(before or _start(reader.about, snapshot), snapshot.at)
-        yield _sample(since, snapshot, reader.about, cpus)
-        before = snapshot.at
-
-
-def _start(about: About, snapshot: Snapshot) -> datetime:
-    """The begin of the first snapshot: nmon's own start, if that was about an interval before it."""
-    begun, interval = about.begun, about.interval_s
-    near = begun is not None and interval and 0 <= (snapshot.at - begun).total_seconds() <= GAP * interval
-    return begun if begun and near else snapshot.at
-
-
-def _drop_empty(sections: dict[str, dict[str, float]]) -> bool:
+def _drop_empty(sections: Sections) -> bool:
     """Take away the figures of a snapshot in which no processor was even idle; whether it is such a snapshot.
 
     A partition that is nearly idle can have 0.00 processors in PCPU_ALL and LPAR, and percentages in CPU_ALL.
@@ -215,78 +215,3 @@ def _drop_empty(sections: dict[str, dict[str, float]]) -> bool:
     for name in empty:
         sections[name] = {column: figure for column, figure in sections[name].items() if column not in _PARTS[name]}
     return bool(empty)
-
-
-def _sample(since: datetime, snapshot: Snapshot, about: About, cpus: float | None) -> Sample:
-    empty = _drop_empty(snapshot.sections)
-    shares, lpar = snapshot.sections.get("CPU_ALL", {}), snapshot.sections.get("LPAR", {})
-    interval = about.interval_s
-    network: dict[str, dict[str, float]] = {}
-    for column, rate in snapshot.sections.get("NET", {}).items():
-        for suffix, key in _NETWORK.items():
-            if column.endswith(suffix):
-                network.setdefault(column.removesuffix(suffix), {})[key] = rate
-    return Sample(
-        begin=since,
-        end=snapshot.at,
-        sources={
-            "PCPU_ALL": pcpu_all(snapshot, cpus),
-            "LPAR": of_virtual(snapshot, cpus),
-            "CPU_ALL": of_all(snapshot, about, cpus),
-            "PhysicalCPU": consumed(snapshot, cpus),
-        },
-        shares={name: shares[column] for name, column in _SHARES.items() if column in shares},
-        empty=empty,
-        gap=bool(interval) and (snapshot.at - since).total_seconds() > GAP * (interval or 0.0),
-        physc=lpar.get("PhysicalCPU"),
-        entitled=lpar.get("entitled"),
-        shared=about.shared or _is_shared(lpar),
-        network=network,
-    )
-
-
-def _pair(user: float | None, system: float | None, factor: float, cpus: float | None) -> Used | None:
-    if user is None or system is None:
-        return None
-    return Used((user + system) * factor, user * factor, system * factor, cpus=cpus)
-
-
-def pcpu_all(snapshot: Snapshot, cpus: float | None) -> Used | None:
-    """PCPU_ALL, which nmon writes with -y PCPU=on."""
-    found = snapshot.sections.get("PCPU_ALL", {})
-    return _pair(found.get("User"), found.get("Sys"), 1.0, cpus or _virtual(snapshot))
-
-
-def of_virtual(snapshot: Snapshot, cpus: float | None) -> Used | None:
-    """VP_User% and VP_Sys% of LPAR, for shared partitions."""
-    found, virtual = snapshot.sections.get("LPAR", {}), _virtual(snapshot)
-    if not virtual or not _is_shared(found):
-        return None
-    return _pair(found.get("VP_User%"), found.get("VP_Sys%"), virtual / 100.0, cpus or virtual)
-
-
-def of_all(snapshot: Snapshot, about: About, cpus: float | None) -> Used | None:
-    """CPU_ALL, if its number of CPUs is known."""
-    found, lpar = snapshot.sections.get("CPU_ALL", {}), snapshot.sections.get("LPAR", {})
-    if cpus is None and about.system == "AIX":
-        cpus = lpar.get("virtualCPUs") if lpar.get("SharedCPU") == 0 else about.dedicated_cpus
-    elif cpus is None:
-        cpus = found.get("CPUs")
-    used = _pair(found.get("User%"), found.get("Sys%"), cpus / 100.0, cpus) if cpus else None
-    steal = found.get("Steal%")
-    return used if used is None or steal is None or not cpus else used._replace(steal=steal * cpus / 100.0)
-
-
-def consumed(snapshot: Snapshot, cpus: float | None) -> Used | None:
-    """PhysicalCPU of LPAR."""
-    processors = snapshot.sections.get("LPAR", {}).get("PhysicalCPU")
-    return None if processors is None else Used(processors, cpus=cpus or _virtual(snapshot))
-
-
-def _is_shared(lpar: Mapping[str, float]) -> bool:
-    """Whether LPAR is about a shared partition; only that is entitled to a part of a processor."""
-    return bool(lpar.get("entitled")) and lpar.get("SharedCPU") != 0
-
-
-def _virtual(snapshot: Snapshot) -> float | None:
-    return snapshot.sections.get("LPAR", {}).get("virtualCPUs")

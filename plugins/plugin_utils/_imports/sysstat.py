@@ -11,11 +11,12 @@ and without date. sadf has its times in UTC by default, and says so.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from .._records.cpu_window import GAP, About, CpuFileError, Sample, Used
+from .cpu_window import GAP, About, CpuFileError, Sample, Used
 
 MAGIC = (b"\x96\xd5", b"\xd5\x96")
 """The first bytes of a binary file of sar, for both byte orders."""
@@ -32,20 +33,99 @@ _NOTHING = 1.0
 _DECIMAL_COMMA = re.compile(r":\s*-?\d+,\d+\Z")
 
 
-def parse(text: str) -> Mapping[str, Any]:
-    """The one host in a JSON text of sysstat; CpuFileError for anything else."""
-    try:
-        hosts = json.loads(text)["sysstat"]["hosts"]
-        host = hosts[0]
-        statistics = host["statistics"]
-    except json.JSONDecodeError as error:
-        raise CpuFileError(_broken(error)) from error
-    # a ValueError: a number of thousands of digits
-    except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
-        raise CpuFileError("this JSON is not sysstat's: it has no sysstat.hosts[0].statistics") from error
-    if len(hosts) > 1 or not isinstance(host, dict) or not isinstance(statistics, list):
-        raise CpuFileError("this JSON is not sysstat's: sysstat.hosts has to hold one host with a list of statistics")
-    return host
+class Reader:
+    """One host in a JSON text. cpus: its processors, day: that of the first report of mpstat, both as the user says.
+
+    Raises CpuFileError for anything else.
+    """
+
+    def __init__(self, text: str, cpus: float | None = None, day: str | None = None) -> None:
+        try:
+            hosts = json.loads(text)["sysstat"]["hosts"]
+            host = hosts[0]
+            reports = host["statistics"]
+        except json.JSONDecodeError as error:
+            raise CpuFileError(_broken(error)) from error
+        # a ValueError: a number of thousands of digits
+        except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
+            raise CpuFileError("this JSON is not sysstat's: it has no sysstat.hosts[0].statistics") from error
+        if len(hosts) > 1 or not isinstance(host, dict) or not isinstance(reports, list):
+            raise CpuFileError(
+                "this JSON is not sysstat's: sysstat.hosts has to hold one host with a list of statistics"
+            )
+        self._host, self._cpus, self._day = host, cpus, day
+        self._reports = [report if isinstance(report, dict) else {} for report in reports]
+        # mpstat's timestamps are texts, sadf's are objects
+        self._mpstat = any(isinstance(report.get("timestamp"), str) for report in self._reports)
+        self._stamps = [{} if self._mpstat else _object(report.get("timestamp")) for report in self._reports]
+        # sysstat 12.7 of Debian 13 has "tz": "UTC" where earlier ones have "utc": 1.
+        utc = (stamp.get("utc") in (1, True) or stamp.get("tz") == "UTC" for stamp in self._stamps)
+        named = (host.get(name) for name in ("nodename", "sysname", "release"))
+        name, system, level = (value if isinstance(value, str) else None for value in named)
+        self.about = About("mpstat" if self._mpstat else "sadf", name, system, level, utc=bool(reports) and all(utc))
+
+    def samples(self) -> Iterator[Sample]:
+        """One sample per report."""
+        times = self._mpstat_times() if self._mpstat else self._sadf_times()
+        usual = median((end - begin).total_seconds() for begin, end in times) if times else 0.0
+        before: datetime | None = None
+        for report, (since, end) in zip(self._reports, times, strict=True):
+            # An interval can be longer than its spacing: times are whole seconds, and the clock can be set back a
+            # little. If it is set back further, it is not known how long the report was: its sample has no length.
+            begin = min(max(since, before or since), end)
+            loads = _loads(report)
+            figures = next((loads[name] for name in _ALL if name in loads), None)
+            if figures is None:
+                raise CpuFileError(f"the report of {end} has no load of all CPUs together ({', '.join(_LOADS)})")
+            empty = "idle" in figures and sum(figures.values()) <= _NOTHING
+            shares = {} if empty else _shares(figures)
+            cpus = self._cpus or _online(loads) or _number(self._host.get("number-of-cpus"))
+            gap = (end - begin).total_seconds() > GAP * usual
+            yield Sample(begin, end, {"cpu-load": _used(shares, cpus)}, shares, gap=gap, empty=empty)
+            before = end
+
+    def _sadf_times(self) -> list[tuple[datetime, datetime]]:
+        found = []
+        for stamp in self._stamps:
+            interval = _number(stamp.get("interval"))
+            try:
+                end = datetime.fromisoformat(f"{stamp['date']} {stamp['time']}")
+            except (KeyError, ValueError) as error:
+                raise CpuFileError(
+                    "a report has no timestamp with date, time and interval: make it with sadf -j"
+                ) from error
+            if not interval:
+                raise CpuFileError(f"the report of {end} has no interval")
+            found.append((end - timedelta(seconds=interval), end))
+        return found
+
+    def _mpstat_times(self) -> list[tuple[datetime, datetime]]:
+        """A report covers the time since the one before; the first one is as long as the others."""
+        ends: list[datetime] = []
+        today = self._first_day()
+        for report in self._reports:
+            end = today + _clock(report.get("timestamp"))
+            if ends and ends[-1] - end > _HALF_A_DAY:
+                today += timedelta(days=1)
+                end += timedelta(days=1)
+            ends.append(end)
+        if len(ends) < 2:
+            raise CpuFileError(
+                "it has one report, about the time since the system started; give an interval: mpstat 10 -o JSON"
+            )
+        usual = median((later - earlier).total_seconds() for earlier, later in pairwise(ends))
+        return [*pairwise([ends[0] - timedelta(seconds=max(usual, 0.0)), *ends])]
+
+    def _first_day(self) -> datetime:
+        said = self._day or self._host.get("date")
+        try:
+            return datetime.combine(date.fromisoformat(str(said)), time())
+        except ValueError as error:
+            if self._day:
+                raise CpuFileError(f"date is {said!r}; a day such as 2026-11-20 belongs there") from error
+            raise CpuFileError(
+                f"its date {said!r} is ambiguous: give date, or record with S_TIME_FORMAT=ISO"
+            ) from error
 
 
 def _broken(error: json.JSONDecodeError) -> str:
@@ -66,54 +146,7 @@ def _broken(error: json.JSONDecodeError) -> str:
     return f"this is {'not valid' if whole else 'not a complete'} JSON ({error.msg}, {where})"
 
 
-def is_mpstat(host: Mapping[str, Any]) -> bool:
-    """mpstat's timestamps are texts, sadf's are objects."""
-    return any(isinstance(item, dict) and isinstance(item.get("timestamp"), str) for item in host["statistics"])
-
-
-def about(host: Mapping[str, Any]) -> About:
-    """What a file says about itself."""
-    mpstat = is_mpstat(host)
-    stamps = [_stamp(item) for item in host["statistics"] if not mpstat]
-    return About(
-        format="mpstat" if mpstat else "sadf",
-        host=_text(host.get("nodename")),
-        system=_text(host.get("sysname")),
-        level=_text(host.get("release")),
-        # sysstat 12.7 of Debian 13 has "tz": "UTC" where earlier ones have "utc": 1.
-        utc=bool(stamps) and all(stamp.get("utc") in (1, True) or stamp.get("tz") == "UTC" for stamp in stamps),
-    )
-
-
-def samples_of(host: Mapping[str, Any], cpus: float | None = None, day: str | None = None) -> Iterator[Sample]:
-    """The samples of a host; ``cpus`` and ``day`` (of the first report of mpstat) are the user's."""
-    times = _mpstat_times(host, day) if is_mpstat(host) else _sadf_times(host)
-    usual = median((end - begin).total_seconds() for begin, end in times) if times else 0.0
-    before: datetime | None = None
-    for item, (since, end) in zip(host["statistics"], times, strict=True):
-        # An interval can be longer than its spacing: times are whole seconds, and the clock can be set back a little.
-        # If it is set back further, it is not known how long the report was: its sample has no length.
-        begin = min(max(since, before or since), end)
-        loads = _loads(item)
-        figures = next((loads[name] for name in _ALL if name in loads), None)
-        if figures is None:
-            raise CpuFileError(f"the report of {end} has no load of all CPUs together ({', '.join(_LOADS)})")
-        empty = "idle" in figures and sum(figures.values()) <= _NOTHING
-        if empty:
-            figures = {}
-        yield Sample(
-            begin,
-            end,
-            {"cpu-load": _used(figures, cpus or _online(loads) or _number(host.get("number-of-cpus")))},
-            _shares(figures),
-            gap=(end - begin).total_seconds() > GAP * usual,
-            empty=empty,
-        )
-        before = end
-
-
-def _used(figures: Mapping[str, float], cpus: float | None) -> Used | None:
-    shares = _shares(figures)
+def _used(shares: Mapping[str, float], cpus: float | None) -> Used | None:
     if not cpus or "user" not in shares or "system" not in shares:
         return None
     parts = {name: shares[name] * cpus / 100.0 for name in ("user", "system", "softirq", "steal") if name in shares}
@@ -136,10 +169,10 @@ def _shares(figures: Mapping[str, float]) -> dict[str, float]:
     return found
 
 
-def _loads(item: Any) -> dict[str, dict[str, float]]:
+def _loads(report: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """The figures of a report by CPU, without those that are not numbers."""
     found = {}
-    loads = next((item[name] for name in _LOADS if name in item), None) if isinstance(item, dict) else None
+    loads = next((report[name] for name in _LOADS if name in report), None)
     for entry in loads if isinstance(loads, list) else ():
         if isinstance(entry, dict):
             values = {name: _number(value) for name, value in entry.items()}
@@ -151,58 +184,6 @@ def _online(loads: Mapping[str, Mapping[str, float]]) -> float | None:
     """The number of CPUs that did something, if each has a report. sysstat's own number includes offline CPUs."""
     single = [sum(figures.values()) for name, figures in loads.items() if name.isdigit()]
     return float(sum(total > _NOTHING for total in single)) if single else None
-
-
-def _sadf_times(host: Mapping[str, Any]) -> list[tuple[datetime, datetime]]:
-    found = []
-    for item in host["statistics"]:
-        stamp = _stamp(item)
-        interval = _number(stamp.get("interval"))
-        try:
-            end = datetime.fromisoformat(f"{stamp['date']} {stamp['time']}")
-        except (KeyError, ValueError) as error:
-            raise CpuFileError(
-                "a report has no timestamp with date, time and interval: make it with sadf -j"
-            ) from error
-        if not interval or interval < 0:
-            raise CpuFileError(f"the report of {end} has no interval")
-        found.append((end - timedelta(seconds=interval), end))
-    return found
-
-
-def _stamp(item: Any) -> Mapping[str, Any]:
-    stamp = item.get("timestamp") if isinstance(item, dict) else None
-    return stamp if isinstance(stamp, dict) else {}
-
-
-def _mpstat_times(host: Mapping[str, Any], day: str | None) -> list[tuple[datetime, datetime]]:
-    """A report covers the time since the one before; the first one is as long as the others."""
-    ends: list[datetime] = []
-    today = _day(host, day)
-    for item in host["statistics"]:
-        clock = _clock(item.get("timestamp") if isinstance(item, dict) else None)
-        end = datetime.combine(today, datetime.min.time()) + clock
-        if ends and ends[-1] - end > _HALF_A_DAY:
-            today += timedelta(days=1)
-            end += timedelta(days=1)
-        ends.append(end)
-    if len(ends) < 2:
-        raise CpuFileError(
-            "it has one report, about the time since the system started; give an interval: mpstat 10 -o JSON"
-        )
-    usual = median((later - earlier).total_seconds() for earlier, later in zip(ends, ends[1:], strict=False))
-    begins = [ends[0] - timedelta(seconds=max(usual, 0.0)), *ends]
-    return list(zip(begins, ends, strict=False))
-
-
-def _day(host: Mapping[str, Any], day: str | None) -> date:
-    said = day or host.get("date")
-    try:
-        return date.fromisoformat(str(said))
-    except ValueError as error:
-        if day:
-            raise CpuFileError(f"date is {day!r}; a day such as 2026-11-20 belongs there") from error
-        raise CpuFileError(f"its date {said!r} is ambiguous: give date, or record with S_TIME_FORMAT=ISO") from error
 
 
 def _clock(text: Any) -> timedelta:
@@ -219,5 +200,5 @@ def _number(value: Any) -> float | None:
     return float(value) if type(value) in (int, float) and 0 <= value < 1e9 else None
 
 
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

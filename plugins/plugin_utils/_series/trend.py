@@ -9,11 +9,11 @@ different times; the headline calls only the sum of the changes' own effects bet
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from statistics import fmean
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from .._compare.shapes import Comparison, Figures, Judged, PairName, State
 from .._compare.wording import gain as said
@@ -36,6 +36,13 @@ Key = tuple[str, str, str, str, str, Better]
 """Host, peer, workload, metric, unit and direction: seconds and milliseconds of one metric are two series."""
 
 NOTHING: State = {"rounds": 0, "runs": 0, "failed_runs": 0, "median": None, "round_medians": [], "spread_pct": None}
+MISSING = cast(
+    "Comparison",
+    {
+        **{"before": NOTHING, "after": NOTHING, "ratio": None, "low": None, "high": None, "verdict": NO_DATA},
+        **{"warnings": False, "reason": "The change has no record of this pair and workload."},
+    },
+)
 
 
 class Side(TypedDict):
@@ -106,15 +113,19 @@ def trend(name: str, steps: Sequence[TrendStep], workload: str = "*", metric: st
     ``workload`` and ``metric`` are patterns as for file names. Controls are in no trend.
     """
     found = [_chosen(step, workload, metric) for step in steps]
-    keys = sorted({key for entries in found for key in entries})
-    series = [_series(key, steps, [entries.get(key) for entries in found]) for key in keys]
+    rows = {key: [entries.get(key, MISSING) for entries in found] for key in sorted(set().union(*found))}
+    series = [_series(key, steps, entries) for key, entries in rows.items()]
+    empty = [step.change for step, entries in zip(steps, found, strict=True) if not entries]
     return {
         "schema": SCHEMA,
         "name": name,
-        "headline": _headline(series, steps, found),
+        "headline": _headline(series, list(rows.values()), f"over {len(steps)} change{'s' * (len(steps) != 1)}"),
         "changes": [{"change": step.change, "label": step.label} for step in steps],
         "series": series,
-        "problems": _problems(steps, found),
+        "problems": [
+            *(f"The change {change} has no matching comparison." for change in empty),
+            *(f"{step.change}: {problem}" for step in steps for problem in step.problems),
+        ],
     }
 
 
@@ -126,16 +137,32 @@ def _chosen(step: TrendStep, workload: str, metric: str) -> dict[Key, Comparison
     }
 
 
-def _series(key: Key, steps: Sequence[TrendStep], entries: Sequence[Comparison | None]) -> TrendSeries:
+def _series(key: Key, steps: Sequence[TrendStep], entries: Sequence[Comparison]) -> TrendSeries:
     host, peer, workload, metric, unit, better = key
-    known = [entry for entry in entries if entry is not None]
-    first = next((entry["before"]["median"] for entry in known if entry["before"]["median"] is not None), None)
-    found = []
+    begin = next((entry["before"] for entry in entries if entry["before"]["median"] is not None), NOTHING)
+    end = next((entry["after"] for entry in reversed(entries) if entry["after"]["median"] is not None), NOTHING)
+    stages: list[Stage] = []
     last: float | None = None
     for step, entry in zip(steps, entries, strict=True):
-        found.append(_step(step, entry, (first, last), better))
-        if entry is not None and entry["after"]["median"] is not None:
-            last = entry["after"]["median"]
+        old, new = entry["before"]["median"], entry["after"]["median"]
+        stages.append(
+            {
+                "change": step.change,
+                "label": step.label,
+                "before": _side(entry["before"]),
+                "after": _side(entry["after"]),
+                "change_pct": _change_pct(old, new),
+                "ratio": entry["ratio"],
+                "low": entry["low"],
+                "high": entry["high"],
+                "gap": short(gain(last, old, better)),
+                "cumulative": short(gain(begin["median"], new, better)),
+                "verdict": entry["verdict"],
+                "warnings": entry["warnings"],
+                "reason": entry["reason"],
+            }
+        )
+        last = last if new is None else new
     return {
         "host": host,
         "peer": peer,
@@ -143,29 +170,8 @@ def _series(key: Key, steps: Sequence[TrendStep], entries: Sequence[Comparison |
         "metric": metric,
         "unit": unit,
         "better": better,
-        "steps": found,
-        "whole": _overall(known, found, better),
-    }
-
-
-def _step(step: TrendStep, entry: Comparison | None, known: tuple[float | None, float | None], better: Better) -> Stage:
-    """``known``: the first value of the series, and the last one before this step."""
-    before, after = (entry["before"], entry["after"]) if entry else (NOTHING, NOTHING)
-    old, new = before["median"], after["median"]
-    return {
-        "change": step.change,
-        "label": step.label,
-        "before": _side(before),
-        "after": _side(after),
-        "change_pct": _change_pct(old, new),
-        "ratio": entry["ratio"] if entry else None,
-        "low": entry["low"] if entry else None,
-        "high": entry["high"] if entry else None,
-        "gap": short(gain(known[1], old, better)),
-        "cumulative": short(gain(known[0], new, better)),
-        "verdict": entry["verdict"] if entry else NO_DATA,
-        "warnings": entry["warnings"] if entry else False,
-        "reason": entry["reason"] if entry else "The change has no record of this pair and workload.",
+        "steps": stages,
+        "whole": _whole(begin, end, stages, better),
     }
 
 
@@ -180,10 +186,8 @@ def _side(side: State) -> Side | None:
     return {"median": side["median"], "least": min(values), "most": max(values), "rounds": side["rounds"]}
 
 
-def _overall(known: Sequence[Comparison], steps: Sequence[Stage], better: Better) -> Whole:
+def _whole(begin: State, end: State, steps: Sequence[Stage], better: Better) -> Whole:
     """The first state that has data against the last one, and the product of what the changes themselves did."""
-    begin = next((entry["before"] for entry in known if entry["before"]["median"] is not None), NOTHING)
-    end = next((entry["after"] for entry in reversed(known) if entry["after"]["median"] is not None), NOTHING)
     if begin is NOTHING or end is NOTHING:
         begin = end = NOTHING
     ratios = [step["ratio"] for step in steps if step["ratio"] is not None]
@@ -213,11 +217,11 @@ def _ends(begin: State, end: State, gaps: Sequence[float | None], better: Better
     return short(ratio * math.exp(-width)), short(ratio * math.exp(width))
 
 
-def together(entries: Sequence[Comparison | None], better: Better) -> tuple[float, float, float] | None:
+def together(entries: Sequence[Comparison], better: Better) -> tuple[float, float, float] | None:
     """The product of the changes' own ratios and its interval; None if a change or its interval is missing."""
     total = below = above = 0.0
     for entry in entries:
-        if entry is None or entry["ratio"] is None:
+        if entry["ratio"] is None:
             return None
         sides = [entry["before"]["round_medians"], entry["after"]["round_medians"]]
         ratios = Ratios(*(sides[::-1] if better == "lower" else sides))
@@ -236,37 +240,32 @@ def gain(old: float | None, new: float | None, better: Better) -> float | None:
     return old / new if better == "lower" else new / old
 
 
-def _headline(
-    series: Sequence[TrendSeries], steps: Sequence[TrendStep], found: Sequence[Mapping[Key, Comparison]]
-) -> str:
-    known = [item for item in series if item["whole"]["ratio"] is not None]
-    over = f"over {len(steps)} change{'s' if len(steps) != 1 else ''}"
+def _headline(series: Sequence[TrendSeries], rows: Sequence[Sequence[Comparison]], over: str) -> str:
+    known = [(item, row) for item, row in zip(series, rows, strict=True) if item["whole"]["ratio"] is not None]
     if not known:
         return f"There is no result {over}: no comparison has data."
-    if len(known) == 1:
-        one, overall, unit = known[0], known[0]["whole"], known[0]["unit"]
-        pct = overall["change_pct"] or 0.0
-        change = f"{abs(pct):.1f} % {'less' if pct < 0 else 'more'}"
-        key = one["host"], one["peer"], one["workload"], one["metric"], unit, one["better"]
-        summed = together([entries.get(key) for entries in found], one["better"])
-        apart = ", measured at different times" if len(steps) > 1 else ""
+    decided = _decided([item for item, _row in known])
+    if len(known) > 1:
+        gains = sorted(100.0 * ((item["whole"]["ratio"] or 1.0) - 1.0) for item, _row in known)
         return (
-            f"{one['metric']} went from {overall['before']:,.6g} {unit} to {overall['after']:,.6g} {unit} {over}:"
-            f" {change}{apart}. {_reading(summed)}{_decided(known)}"
+            f"{len(known)} series changed by {gains[0]:+.1f} % to {gains[-1]:+.1f} % from the first state to the last"
+            f" one {over}; above 0 is better.{decided}"
         )
-    gains = sorted(100.0 * ((item["whole"]["ratio"] or 1.0) - 1.0) for item in known)
+    ((one, row),) = known
+    whole, unit = one["whole"], one["unit"]
+    pct = whole["change_pct"] or 0.0
+    apart = ", measured at different times" if len(row) > 1 else ""
+    reading = "The effect of the changes alone is unknown: a change or its interval is missing."
+    if summed := together(row, one["better"]):
+        effect, low, high = (100.0 * (ratio - 1.0) for ratio in summed)
+        word = "no certain change"
+        if low > 0 or high < 0:
+            word = f"{abs(effect):.1f} % {'better' if low > 0 else 'worse'}"
+        reading = f"The changes alone: {word} ({low:+.1f} % to {high:+.1f} %)."
     return (
-        f"{len(known)} series changed by {gains[0]:+.1f} % to {gains[-1]:+.1f} % from the first state to the last one"
-        f" {over}; above 0 is better.{_decided(known)}"
+        f"{one['metric']} went from {whole['before']:,.6g} {unit} to {whole['after']:,.6g} {unit} {over}:"
+        f" {abs(pct):.1f} % {'less' if pct < 0 else 'more'}{apart}. {reading}{decided}"
     )
-
-
-def _reading(summed: tuple[float, float, float] | None) -> str:
-    if summed is None:
-        return "The effect of the changes alone is unknown: a change or its interval is missing."
-    pct, low, high = (100.0 * (ratio - 1.0) for ratio in summed)
-    word = f"{abs(pct):.1f} % better" if low > 0 else f"{abs(pct):.1f} % worse" if high < 0 else "no certain change"
-    return f"The changes alone: {word} ({low:+.1f} % to {high:+.1f} %)."
 
 
 def _decided(series: Sequence[TrendSeries]) -> str:
@@ -279,11 +278,3 @@ def _decided(series: Sequence[TrendSeries]) -> str:
     one = len(series) == 1
     told = [f"{name} {said(ratios[0]) if one else f'in {len(ratios)} series'}" for name, ratios in found.items()]
     return f" Certain by {'its own report' if len(told) == 1 else 'their own reports'}: {some(told)}." if told else ""
-
-
-def _problems(steps: Sequence[TrendStep], found: Sequence[Mapping[Key, Comparison]]) -> list[str]:
-    empty = [step.change for step, entries in zip(steps, found, strict=True) if not entries]
-    return [
-        *(f"The change {change} has no matching comparison." for change in empty),
-        *(f"{step.change}: {problem}" for step in steps for problem in step.problems),
-    ]

@@ -91,6 +91,15 @@ def duration_text(seconds: float) -> str:
     return f"{seconds / 3600:.1f} hours"
 
 
+def describe(done: int, total: int, elapsed: float, until: int) -> str:
+    """Round and time left; no time before the first round has ended."""
+    text = f"round {done + 1} of {'at most ' if until < total else ''}{total}"
+    if done < 1:
+        return text
+    left = duration_text(max(0.0, elapsed) / done * (until - done))
+    return f"{text}, about {left} {'to the next look' if until < total else 'left'}"
+
+
 def too_late(since: float, done: int, end: int, minutes: float) -> float | None:
     """The seconds from ``since`` to the end of step ``end``, if more than allowed; ``done`` steps have been measured.
 

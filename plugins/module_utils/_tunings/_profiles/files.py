@@ -39,7 +39,7 @@ class ProfileTuning(Tuning):
             refused = self.restarts.refusal(instance)
             if refused:
                 raise HostError("%s was left alone: %s" % (subject.name, refused))
-            subject.remarks += self.restarts.lost_locks(instance)
+            subject.costs += self.restarts.lost_locks(instance)
 
     def _restarting(self, subject):
         """The instances that this run would restart for a subject."""

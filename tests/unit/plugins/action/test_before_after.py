@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail
-from ansible_collections.zpower.sap_tuning.plugins.action import before_after as action
-from ansible_collections.zpower.sap_tuning.plugins.action import experiment
+from ansible_collections.zpower.sap_tuning.plugins.action import experiment as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions import schedules
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions import schedules, states
 from records_factory import Plan, change_tunings, make_change, write_change
 
 CHANGE = "rps-2026-11"
@@ -47,7 +46,7 @@ def run(
     variables = hosts or {name: {"__measure_ready": found} for name, found in PLAY.items()}
     given = {"event": event, "change": CHANGE, "results": str(folder), **arguments}
     play = {"inventory_hostname": host, "ansible_play_batch": list(variables), "hostvars": variables}
-    return run_action(action, given, variables={**variables[host], **play})
+    return run_action(action, given, variables={**variables[host], **play}, role="before_after")
 
 
 def measured(folder: Path, plan: Plan = BETTER, session: int = 1, first: int = 1, **ends: Any) -> None:
@@ -70,7 +69,8 @@ def planned(folder: Path, play: dict[str, dict[str, Any]] | None = None, **sessi
         tunings = item.get("tunings", [])
         hosts[name] = {
             "__measure_ready": item,
-            "__before_after_found": {"tunings": tunings, "design": item.get("design", "auto"), "untouched": tunings},
+            "__session_mine": tunings,
+            "__session_found": {"design": item.get("design", "auto"), "back": {}},
             "__session": {**BEGUN, **session},
         }
     return {name: run(folder, "planned", name, hosts, seed="s") for name in hosts}
@@ -91,7 +91,7 @@ def looked(
     }
     (part,) = [part for part in hosts["app1"]["__session"]["parts"] if part["end"] == step + 1]
     play = {"inventory_hostname": "app1", "ansible_play_batch": [*hosts], "hostvars": hosts}
-    return run_action(experiment, {"event": "looked", "part": part}, variables={**hosts["app1"], **play})
+    return run_action(action, {"event": "looked", "part": part}, variables={**hosts["app1"], **play})
 
 
 def refused(folder: Path, event: str = "begun", **arguments: Any) -> str:
@@ -146,7 +146,8 @@ def test_a_pending_restart_makes_blocks_unless_a_design_is_named(tmp_path: Path,
     waiting = {"tunings": {"rps": {"changed": True}}, "tuning": [row("rps", "drifted", "instance")]}
     variables = {
         "__measure_ready": PLAY["app1"],
-        "__before_after_found": {"tunings": ["rps"], "design": design, "untouched": ["rps"]},
+        "__session_mine": ["rps"],
+        "__session_found": {"design": design, "back": answers(row("rps"))},
         "__session": dict(BEGUN),
         "__tunings_result": waiting,
     }
@@ -291,18 +292,17 @@ def answers(*rows: dict[str, str]) -> dict[str, Any]:
     return {"tunings": called, "tuning": list(rows), "deferred": []}
 
 
-def test_tunings_of_the_second_call_of_a_host_count(tmp_path: Path) -> None:
+def test_tunings_of_the_second_call_of_a_host_count() -> None:
     """Tunings that another host comes before are in another result, and older results of them may be in the first."""
     first = {**answers(row("rps"), row("sap_profile", "drifted")), "deferred": ["sap_profile"]}
     later = answers(row("sap_profile"))
-    call = {"event": "found", "tunings": ["rps", "sap_profile", "smc_r"]}
     for then, untouched in [
         (later, ["rps", "sap_profile"]),
         ({"skipped": True, "changed": False}, ["rps"]),
         (None, ["rps"]),
     ]:
         known = {"__tunings_result": first, **({"__tunings_later": then} if then else {})}
-        assert run(tmp_path, hosts={"app1": known}, **call)["untouched"] == untouched
+        assert states.compliant(["rps", "sap_profile", "smc_r"], known) == untouched
 
 
 LEFT = {

@@ -19,6 +19,7 @@ from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import experiment as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps as planned_steps
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions import levels
 from experiments import CHANGE, HOSTS, POLARIZATION, RPS, make_plan, make_records, make_tunings
 from records_factory import write_change
 
@@ -80,6 +81,14 @@ def test_a_new_plan_has_every_step_and_is_kept(tmp_path: Path) -> None:
     kept = on_disk(tmp_path)
     assert [session["hosts"] for session in kept["sessions"]] == [["app1", "app2"]]
     assert kept["order"] == result["plan"]["order"]
+
+
+def test_a_step_that_set_nothing_is_not_taken_back(tmp_path: Path) -> None:
+    """The first step may follow a session that was interrupted; a level that is set is always taken back."""
+    left = planned(tmp_path, factors=[POLARIZATION])["steps"]
+    assert {step["phase"]: step["set"] for step in left} == {"found": [], "vertical": ["cpu_polarization"]}
+    after = [["cpu_polarization"], *(step["set"] for step in left)]
+    assert [step["back"] for step in left] == after[:-1] and [] in after
 
 
 def test_too_few_rounds_are_told_and_not_refused(tmp_path: Path) -> None:
@@ -391,7 +400,7 @@ def test_the_end_of_a_session_names_the_hosts_that_failed_and_those_that_are_los
     result = run(tmp_path, event="ended", errors={"app2": "no route"}, alive=HOSTS)
     assert result["changed"]
     session = on_disk(tmp_path)["sessions"][-1]
-    assert session["failures"] == {"app2": "no route", "app3": action.LOST}
+    assert session["failures"] == {"app2": "no route", "app3": levels.LOST}
     assert session["ended"] is not None and session["kept"] is None
     assert run(tmp_path, event="ended", alive=HOSTS)["changed"] is False
 

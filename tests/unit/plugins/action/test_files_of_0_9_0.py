@@ -15,7 +15,6 @@ import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import (
-    before_after,
     calibrate,
     evidence_diff_info,
     evidence_unite,
@@ -126,7 +125,7 @@ def test_a_change_of_two_states_is_continued(results: Path) -> None:
     }
     given = {"event": "begun", "change": "rps-2026-11", "results": str(results), "continue": True}
     play = {"ansible_play_batch": [*HOSTS], "hostvars": hosts}
-    found = run_action(before_after, given, variables=play)
+    found = run_action(experiment, given, variables=play, role="before_after")
     assert (found["session"], found["done"], found["last"], found["most"]) == (2, 1, 1, 16)
 
 

@@ -14,7 +14,7 @@ from ansible_collections.zpower.sap_tuning.plugins.action import measurement_imp
 from ansible_collections.zpower.sap_tuning.plugins.doc_fragments.controller import ModuleDocFragment
 from ansible_collections.zpower.sap_tuning.plugins.modules import measurement_import as module
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import measuring
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.fields import FIELDS, SINGLE
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.fields import FIELDS
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change
 
 CSV = """\
@@ -224,7 +224,7 @@ def test_the_documentation_names_options_and_fields_as_they_are():
     rows = options["rows"]["suboptions"]
     assert set(rows) == set(FIELDS)
     for name in ("client", "server", "metric", "source"):
-        assert set(rows[name]["suboptions"]) == set(FIELDS[name]) - {SINGLE}
+        assert set(rows[name]["suboptions"]) == set(FIELDS[name].fields)
 
 
 def test_the_documentation_names_the_result_as_it_is(folder):

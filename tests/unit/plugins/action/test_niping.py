@@ -209,14 +209,14 @@ def test_all_runs_failed_is_a_failure_after_storing(call):
 
 
 def test_a_full_disk_says_what_was_measured_and_not_stored(call, monkeypatch, tmp_path):
-    store = record_files.store
+    write = record_files.write_record
 
     def full(results, record):
         if record["workload"]["name"] == "pingpong-1000B":
             raise OSError(errno.ENOSPC, "No space left on device")
-        return store(results, record)
+        return write(results, record)
 
-    monkeypatch.setattr(record_files, "store", full)
+    monkeypatch.setattr(record_files, "write_record", full)
     result, _seen = call(measured(), measured("pingpong-1B"), **BEFORE)
     assert result["failed"] and len(result["paths"]) == 1
     assert result["msg"] == f"measured, but not stored below {tmp_path}: pingpong-1000B: No space left on device"

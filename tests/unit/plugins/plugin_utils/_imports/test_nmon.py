@@ -6,8 +6,7 @@ import re
 from datetime import datetime, timedelta
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon import Reader, samples_of
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import (
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import (
     ALL_CPUS,
     ENTITLED,
     SMC_R_HIDES,
@@ -15,6 +14,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_win
     CpuWindow,
     WindowOptions,
 )
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.nmon import Reader
 from places import FIXTURES
 
 FOLDER = FIXTURES / "nmon"
@@ -27,8 +27,7 @@ def lines_of(name):
 
 def window(lines, *wanted, **named):
     asked = WindowOptions(*wanted, **named)
-    reader = Reader(lines)
-    return CpuWindow(reader.about, samples_of(reader, asked.cpus), asked).result()
+    return CpuWindow(Reader(lines, asked.cpus), asked).result()
 
 
 def without(lines, *sections):

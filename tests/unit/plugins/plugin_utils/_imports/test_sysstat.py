@@ -9,12 +9,13 @@ import shutil
 from datetime import datetime
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files, sysstat
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import (
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import (
     CpuFileError,
     CpuWindow,
     WindowOptions,
 )
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.sysstat import Reader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from places import FIXTURES
@@ -29,12 +30,12 @@ def text_of(name):
 
 
 def captured(name):
-    return sysstat.parse(text_of(name))
+    return json.loads(text_of(name))["sysstat"]["hosts"][0]
 
 
-def window(host, *wanted, day=None, **named):
-    asked = WindowOptions(*wanted, **named)
-    return CpuWindow(sysstat.about(host), sysstat.samples_of(host, asked.cpus, day), asked).result()
+def window(host, *wanted, **named):
+    text, asked = json.dumps({"sysstat": {"hosts": [host]}}), WindowOptions(*wanted, **named)
+    return CpuWindow(Reader(text, asked.cpus, asked.date), asked).result()
 
 
 def test_mpstat_with_an_interval():
@@ -91,7 +92,8 @@ def test_cpus_that_are_offline_do_not_count():
 )
 def test_some_releases_call_the_load_otherwise(name, old, new):
     text = text_of(name + ".json")
-    assert old in text and window(sysstat.parse(text.replace(old, new))) == window(sysstat.parse(text))
+    host, other = (json.loads(one)["sysstat"]["hosts"][0] for one in (text, text.replace(old, new)))
+    assert old in text and window(other) == window(host)
 
 
 def test_a_window_and_a_gap():
@@ -112,7 +114,7 @@ def test_midnight_and_twelve_hour_clocks():
     times = ["11:59:54 PM", "11:59:56 PM", "11:59:58 PM", "12:00:00 AM", "12:00:02 AM", "12:00:04 AM"]
     for item, text in zip(host["statistics"], times, strict=True):
         item["timestamp"] = text
-    found = window(host, day="2026-11-19")
+    found = window(host, date="2026-11-19")
     assert (found["begin"], found["end"]) == ("2026-11-19 23:59:52", "2026-11-20 00:00:04")
 
 
@@ -173,7 +175,7 @@ COMMAS = re.sub(r"(\d)\.(\d\d)\b", r"\1,\2", text_of("mpstat.json"))
 )
 def test_other_json(text, message):
     with pytest.raises(CpuFileError, match=message):
-        sysstat.parse(text)
+        Reader(text)
 
 
 @pytest.mark.parametrize("singles", [True, False])
@@ -229,7 +231,7 @@ def test_two_windows_that_meet_are_the_whole(rows, interval, data):
         at = datetime.fromtimestamp(1_800_000_000 + number * interval)
         stamp = {"date": f"{at:%Y-%m-%d}", "time": f"{at:%H:%M:%S}", "utc": 1, "interval": interval}
         statistics.append({"timestamp": stamp, "cpu-load": [{"cpu": "all", "usr": user, "sys": system}]})
-    host = sysstat.parse(json.dumps({"sysstat": {"hosts": [{"number-of-cpus": 3, "statistics": statistics}]}}))
+    host = {"number-of-cpus": 3, "statistics": statistics}
     whole = window(host)
     assert whole["cpu_s"] == pytest.approx(sum(3 * interval * sum(row) / 100 for row in rows), abs=1e-3)
     cut = str(datetime.fromtimestamp(1_800_000_000 + data.draw(st.integers(1, interval * len(rows) - 1))))
@@ -239,9 +241,8 @@ def test_two_windows_that_meet_are_the_whole(rows, interval, data):
 
 @pytest.mark.parametrize(("stamp", "zone"), [('"tz": "UTC"', "UTC"), ('"tz": "CET"', "local"), ('"utc": 0', "local")])
 def test_the_zone_as_each_version_of_sadf_names_it(stamp, zone):
-    text = (FOLDER / "sadf.json").read_text()
-    assert '"utc": 1' in text
-    assert window(sysstat.parse(text.replace('"utc": 1', stamp)))["zone"] == zone
+    assert '"utc": 1' in text_of("sadf.json")
+    assert Reader(text_of("sadf.json").replace('"utc": 1', stamp)).about.utc == (zone == "UTC")
 
 
 def read(path, kind="auto"):

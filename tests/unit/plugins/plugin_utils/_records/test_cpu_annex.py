@@ -12,8 +12,8 @@ import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError, WindowOptions
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import cpu_annex, record_files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.cpu_window import CpuFileError, WindowOptions
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum, kpi
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds
 from documents import put, schema_errors
@@ -72,8 +72,8 @@ def test_a_round_takes_its_cpu_time_from_the_annex(tmp_path):
     (found,) = loaded.records
     assert loaded.problems == [] and found.cpu_source == ("nmon", None)
     total = found.cpu[0]
-    figures = (pytest.approx(100.0), pytest.approx(10.0), 100.0, 200.0, 100.0, 5000, pytest.approx(20.0))
-    assert total == CpuSum(*figures, least_pct=50.0)
+    figures = (pytest.approx(100.0), pytest.approx(10.0), 100.0, pytest.approx(200.0), 100.0, 5000, pytest.approx(20.0))
+    assert total == CpuSum(*figures, least_pct=pytest.approx(50.0))
     assert found.cpu[1] is None
     assert kpi(total, None).cpu_us_per_unit == pytest.approx(20_000)
     assert kpi(total, None).utilization_pct == pytest.approx(50.0)
@@ -181,8 +181,8 @@ def test_a_steady_rate_is_found_in_any_window_that_is_covered(lengths, window, r
 
 
 def imported(name, *wanted, offset="+01:00", cpus=None, **arguments):
-    window = cpu_files.window_of(str(FIXTURES / name), "auto", WindowOptions(*wanted, cpus=cpus), "2026-11-20")
-    return cpu_annex.entry_of(window, name, cpu_annex.utc_offset(offset), **{"replace": False, **arguments})
+    window = cpu_files.window_of(str(FIXTURES / name), "auto", WindowOptions(*wanted, cpus=cpus, date="2026-11-20"))
+    return cpu_files.entry_of(window, name, cpu_files.utc_offset(offset), **{"replace": False, **arguments})
 
 
 def test_intervals_of_a_file_are_kept_in_utc(tmp_path):
@@ -207,9 +207,9 @@ def test_intervals_of_a_file_are_kept_in_utc(tmp_path):
 
 @pytest.mark.parametrize("text", ["", "1", "+1", "3600", "+01:60", "+15:00", "CET", "+01:00:00"])
 def test_what_is_no_offset_is_one_sentence(text):
-    assert {cpu_annex.utc_offset(utc) for utc in ("Z", "UTC", "+00:00", "-0000")} == {timedelta()}
+    assert {cpu_files.utc_offset(utc) for utc in ("Z", "UTC", "+00:00", "-0000")} == {timedelta()}
     with pytest.raises(CpuFileError, match="the offset of local time from UTC belongs there, such as .01:00"):
-        cpu_annex.utc_offset(text)
+        cpu_files.utc_offset(text)
 
 
 def test_what_cannot_be_kept_is_one_sentence(tmp_path):
@@ -227,12 +227,12 @@ def test_what_cannot_be_kept_is_one_sentence(tmp_path):
 
 
 def test_the_same_file_replaces_what_it_said_about_the_same_time():
-    first = cpu_annex.merged(None, entry(), HEAD)
-    assert cpu_annex.merged(first, entry(), HEAD) == first
-    again = cpu_annex.merged(first, entry(user=0.9), HEAD)
+    first = cpu_files.add_file(None, entry(), HEAD)
+    assert cpu_files.add_file(first, entry(), HEAD) == first
+    again = cpu_files.add_file(first, entry(user=0.9), HEAD)
     assert len(again["files"]) == 1 and again != first
-    later = cpu_annex.merged(first, entry(begin=START + timedelta(hours=1)), HEAD)
-    other = cpu_annex.merged(later, entry("app1_2.nmon"), HEAD)
+    later = cpu_files.add_file(first, entry(begin=START + timedelta(hours=1)), HEAD)
+    other = cpu_files.add_file(later, entry("app1_2.nmon"), HEAD)
     assert [item["file"] for item in other["files"]] == ["app1.nmon", "app1_2.nmon", "app1.nmon"]
 
 
@@ -242,10 +242,10 @@ def test_an_annex_stays_small_enough_to_be_read(tmp_path, monkeypatch):
     path = record_files.store(tmp_path, annex(entry(count=most, seconds=1.0, **rates)))
     assert path.stat().st_size < record_files.LARGEST_FILE
     with pytest.raises(CpuFileError, match=f"{most + 1} intervals .*, and {most} can be: give begin and end"):
-        cpu_annex.merged(record_files.read_annex(tmp_path, HEAD), entry("b.nmon", count=1), HEAD)
-    monkeypatch.setattr(cpu_annex, "MOST_FILES", 1)
+        cpu_files.add_file(record_files.read_annex(tmp_path, HEAD), entry("b.nmon", count=1), HEAD)
+    monkeypatch.setattr(cpu_files, "MOST_FILES", 1)
     with pytest.raises(CpuFileError, match="2 files would be stored, and 1 can be"):
-        cpu_annex.merged(annex(), entry("b.nmon"), HEAD)
+        cpu_files.add_file(annex(), entry("b.nmon"), HEAD)
 
 
 def validate(item):
@@ -280,9 +280,9 @@ def test_annexes_fit_schema_and_check(item):
         (["files", 0, "format"], "sar", "files[0]"),
         (["files", 0, "replace"], 1, "files[0].replace"),
         (["files", 0, "intervals"], [], "files[0].intervals"),
-        (["files", 0, "intervals", 1], None, "files[0].intervals[1].begin"),
+        (["files", 0, "intervals", 1], None, "files[0].intervals[1]"),
         (["files", 0, "intervals", 1, "begin"], "2026-11-20 10:00:10", "files[0].intervals[1].begin"),
-        (["files", 0, "intervals", 1, "elapsed_s"], 0, "elapsed_s has to be above 0"),
+        (["files", 0, "intervals", 1, "elapsed_s"], 0, "elapsed_s and ncpu above 0"),
         (["files", 0, "intervals", 1, "user_s"], -1, "user_s"),
         (["files", 0, "intervals", 1, "user_s"], None, "user_s"),
         (["files", 0, "intervals", 1, "steal_s"], "1", "steal_s"),

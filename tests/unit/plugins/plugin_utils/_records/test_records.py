@@ -15,6 +15,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.compari
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import files, record_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import Reader
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds, time_text
+from hypothesis import given
+from hypothesis import strategies as st
 from places import FIXTURES
 
 CHANGE = factory.Plan().change
@@ -340,3 +342,21 @@ def test_a_file_is_read_up_to_the_limit_and_not_beyond(tmp_path, size):
     path.write_bytes(b"x" * 101)
     with pytest.raises(ValueError, match="more than the 100 bytes"):
         files.read_regular(path, 100)
+
+
+def depth_of(value):
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(depth_of, inner), default=0)
+
+
+@given(
+    st.recursive(
+        st.none() | st.text('[]{}"\\a\n', max_size=6),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text('[]{}"\\a', max_size=3), inner, max_size=3),
+    ),
+    st.integers(0, 5),
+)
+def test_levels_are_counted_whatever_texts_hold(value, deepest):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record_files, "DEEPEST", deepest)
+        assert record_files.too_deep(json.dumps(value).encode()) is (depth_of(value) > deepest)

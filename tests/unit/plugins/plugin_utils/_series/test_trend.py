@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import TrendStep, together, trend
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import MISSING, TrendStep, together, trend
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.ranks import Ratios, hodges_lehmann_ratio
 from series_samples import BANKING, banking, comparison
 
@@ -89,7 +89,7 @@ def test_the_sum_of_the_changes_has_the_root_of_the_squares_of_their_widths() ->
         widths.append((math.log(middle / ends[0]), math.log(ends[1] / middle)))
     assert math.log(ratio / low) == pytest.approx(math.hypot(*(width for width, _high in widths)), abs=1e-9)
     assert math.log(high / ratio) == pytest.approx(math.hypot(*(width for _low, width in widths)), abs=1e-9)
-    assert together([*entries, None], "lower") is None
+    assert together([*entries, MISSING], "lower") is None
     assert together([comparison([100], [90])], "lower") is None
 
 

@@ -136,3 +136,9 @@ def test_the_duration_in_words() -> None:
     said = schedules.duration([600.0, 9000.0], 2, 30.0)
     assert said.startswith("About 10 minutes to the first look and 2.5 hours at most for 2 hosts")
     assert "not longer than 30 minutes (measure_max_minutes)" in said
+
+
+def test_the_progress_counts_to_the_next_look() -> None:
+    assert schedules.describe(0, 32, 0.0, 12) == "round 1 of at most 32"
+    assert schedules.describe(2, 32, 60.0, 12) == "round 3 of at most 32, about 5 minutes to the next look"
+    assert schedules.describe(30, 32, 60.0, 32) == "round 31 of 32, about 4 seconds left"

@@ -7,10 +7,10 @@ zone.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 SMC_R_HIDES = "SMC-R bypasses the network counters that nmon reads: they do not show its traffic"
 SHARES = ("user", "system", "softirq", "wait", "idle", "steal")
@@ -53,7 +53,7 @@ class Used(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """What a file says about the time from ``begin`` to ``end``."""
+    """What a file says about the time from ``begin`` to ``end``, or about the part of it that lies in the window."""
 
     begin: datetime
     end: datetime
@@ -72,6 +72,10 @@ class Sample:
     network: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """kB per second by interface: read_kb, write_kb."""
 
+    @property
+    def seconds(self) -> float:
+        return (self.end - self.begin).total_seconds()
+
 
 @dataclass
 class About:
@@ -88,12 +92,21 @@ class About:
 
 
 class WindowOptions(NamedTuple):
-    """The user's options; ``begin`` and ``end`` as text, None for the whole file."""
+    """The user's options; ``begin`` and ``end``: None for the whole file; ``date``: day of mpstat's first report."""
 
     begin: str | None = None
     end: str | None = None
     cpus: float | None = None
     smc_r: bool | None = None
+    date: str | None = None
+
+
+class Reader(Protocol):
+    """A file in one format."""
+
+    about: About
+
+    def samples(self) -> Iterator[Sample]: ...
 
 
 def quoted(text: str) -> str:
@@ -125,121 +138,84 @@ def _mean(figures: Iterable[tuple[float | None, float]]) -> float | None:
     return sum(value * seconds for value, seconds in known) / total if total > 0 else None
 
 
-class Piece(NamedTuple):
-    """The part of a sample that lies in the window."""
-
-    begin: datetime
-    end: datetime
-    sample: Sample
-
-    @property
-    def seconds(self) -> float:
-        return (self.end - self.begin).total_seconds()
-
-
 class CpuWindow:
     """The samples of a file that lie in a window, and what they add up to."""
 
-    def __init__(self, about: About, samples: Iterable[Sample], options: WindowOptions) -> None:
-        self.about = about
-        self._options = options
-        self._pieces: list[Piece] = []
+    def __init__(self, reader: Reader, options: WindowOptions) -> None:
+        self.about, self._options = reader.about, options
+        self._samples: list[Sample] = []
         self._remarks: list[str] = []
-        self._begin: datetime | None = None
-        self._end: datetime | None = None
-        self._covered: tuple[datetime, datetime] | None = None
-        self._last: datetime
-        self._step = ""
-        self.begin: datetime
-        self.end: datetime
-        self.source: str | None
-        for sample in samples:
-            self._add(sample)
-        if self._covered is None:
+        first = last = previous = None
+        begin: datetime | None = None
+        end: datetime | None = None
+        step = ""
+        for sample in reader.samples():
+            if first is None or last is None or previous is None:
+                first, last, previous = sample.begin, sample.end, sample.begin
+                begin, end = _limits(options, sample)
+            first, last = min(first, sample.begin), max(last, sample.end)
+            inside = (begin is None or begin < sample.begin) and (end is None or previous < end)
+            if sample.begin > previous and inside:
+                self._remarks.append(f"no sample between {previous} and {sample.begin}")
+            if sample.end < previous and self._samples and not step:
+                step = f"the clock goes back from {previous} to {sample.end}"
+            previous = sample.end
+            part = replace(sample, begin=max(sample.begin, begin or sample.begin), end=min(previous, end or previous))
+            if step and (part.seconds > 0 or end is None):
+                raise CpuFileError(f"{step}, and the window has times on both sides: give another begin and end")
+            if part.seconds > 0:
+                if sample.gap:
+                    self._remarks.append(f"no sample between {sample.begin} and {sample.end}")
+                self._samples.append(part)
+        if first is None:
             raise CpuFileError("the file has no sample of the CPUs")
-        if not self._pieces:
-            first, last = self._covered
-            wanted = f"the window is {self._begin or first} to {self._end or last}"
+        if not self._samples:
+            wanted = f"the window is {begin or first} to {end or last}"
             raise CpuFileError(f"the file covers {first} to {last}, {wanted}")
-        self.begin, self.end = self._begin or self._pieces[0].begin, self._end or self._pieces[-1].end
-        self.source = self._best()
+        self._begin, self._end = begin or self._samples[0].begin, end or self._samples[-1].end
+        # the source that covers most; the first of those that cover the same
+        covered = {name: self._covered(name) for name in self._samples[0].sources}
+        best = max(covered, key=lambda name: covered[name])
+        self.source = best if covered[best] > 0 else None
 
-    def _add(self, sample: Sample) -> None:
-        if self._covered is None:
-            self._covered, self._last = (sample.begin, sample.end), sample.begin
-            self._limits(sample)
-        first, last = self._covered
-        self._covered = min(first, sample.begin), max(last, sample.end)
-        inside = (self._begin is None or self._begin < sample.begin) and (self._end is None or self._last < self._end)
-        if sample.begin > self._last and inside:
-            self._remarks.append(f"no sample between {self._last} and {sample.begin}")
-        if sample.end < self._last and self._pieces and not self._step:
-            self._step = f"the clock goes back from {self._last} to {sample.end}"
-        self._last = sample.end
-        piece = Piece(max(sample.begin, self._begin or sample.begin), min(sample.end, self._end or sample.end), sample)
-        if self._step and (piece.seconds > 0 or self._end is None):
-            raise CpuFileError(f"{self._step}, and the window has times on both sides: give another begin and end")
-        if piece.seconds > 0:
-            if sample.gap:
-                self._remarks.append(f"no sample between {sample.begin} and {sample.end}")
-            self._pieces.append(piece)
+    def _covered(self, source: str) -> float:
+        return sum(sample.seconds for sample in self._samples if sample.sources[source] is not None)
 
-    def _limits(self, sample: Sample) -> None:
-        """Times of day are those of the day on which the first sample ends."""
-        options = self._options
-        self._begin = moment(options.begin, sample.end) if options.begin else None
-        self._end = moment(options.end, sample.end) if options.end else None
-        if self._begin and self._end and self._end <= self._begin:
-            if not _CLOCK.fullmatch((options.end or "").strip()):
-                raise CpuFileError(f"the window ends at {self._end}, which is not after its begin at {self._begin}")
-            self._end += timedelta(days=1)
-        if self._end:
-            self._begin = self._begin or sample.begin
-
-    def _best(self) -> str | None:
-        """The source that covers most; the first of those that cover the same."""
-        covered = {
-            name: sum(piece.seconds for piece in self._pieces if piece.sample.sources[name] is not None)
-            for name in self._pieces[0].sample.sources
-        }
-        name = max(covered, key=lambda item: covered[item])
-        return name if covered[name] > 0 else None
-
-    def used(self) -> list[tuple[Piece, Used]]:
-        """The pieces that the best source says something about."""
-        known = ((piece, piece.sample.sources[self.source]) for piece in self._pieces if self.source)
-        return [(piece, used) for piece, used in known if used is not None]
+    def used(self) -> list[tuple[Sample, Used]]:
+        """The samples that the best source says something about."""
+        known = ((sample, sample.sources[self.source]) for sample in self._samples if self.source)
+        return [(sample, used) for sample, used in known if used is not None]
 
     def result(self) -> dict[str, Any]:
         """The window as plain data."""
-        used = self.used()
-        covered = sum(piece.seconds for piece, _used in used)
-        elapsed = (self.end - self.begin).total_seconds()
-        whole = ENTITLED if any(piece.sample.shared for piece in self._pieces) else ALL_CPUS
-        pieces = self._pieces
-        shares = {name: _mean((piece.sample.shares.get(name), piece.seconds) for piece in pieces) for name in SHARES}
+        used, samples = self.used(), self._samples
+        covered = sum(sample.seconds for sample, _used in used)
+        elapsed = (self._end - self._begin).total_seconds()
+        shares = {name: _mean((one.shares.get(name), one.seconds) for one in samples) for name in SHARES}
+        known = [shares[name] for name in ("user", "system")]
+        busy = None if None in known else sum(share or 0.0 for share in [*known, shares["softirq"]])
+        whole = ENTITLED if any(sample.shared for sample in samples) else ALL_CPUS
         return {
             **{name: getattr(self.about, name) for name in FACTS},
             "zone": "UTC" if self.about.utc else "local",
-            "begin": self.begin.isoformat(sep=" "),
-            "end": self.end.isoformat(sep=" "),
+            "begin": self._begin.isoformat(sep=" "),
+            "end": self._end.isoformat(sep=" "),
             "elapsed_s": elapsed,
             "covered_s": covered,
-            "samples": len(self._pieces),
+            "samples": len(samples),
             "source": self.source,
-            "cpu_s": _rounded(sum(item.busy * piece.seconds for piece, item in used)) if used else None,
-            **{f"{name}_s": _part(used, name) for name in PARTS},
-            "cpus": _rounded(_mean((item.cpus, piece.seconds) for piece, item in used)),
+            **{f"{'cpu' if name == 'busy' else name}_s": _seconds(used, name) for name in ("busy", *PARTS)},
+            "cpus": _rounded(_mean((item.cpus, sample.seconds) for sample, item in used)),
             **{f"{name}_pct": _rounded(share) for name, share in shares.items()},
-            "busy_pct": _rounded(_sum(shares["user"], shares["system"], shares["softirq"])),
+            "busy_pct": _rounded(busy),
             "pct_of": whole if any(share is not None for share in shares.values()) else None,
-            "physc": _rounded(_mean((piece.sample.physc, piece.seconds) for piece in pieces)),
-            "entitlement": _rounded(_mean((piece.sample.entitled, piece.seconds) for piece in pieces)),
-            "network": self._seen() if self.about.has_network else None,
+            "physc": _rounded(_mean((sample.physc, sample.seconds) for sample in samples)),
+            "entitlement": _rounded(_mean((sample.entitled, sample.seconds) for sample in samples)),
+            "network": self._network() if self.about.has_network else None,
             "remarks": self._remarks + self._missing(elapsed, covered),
         }
 
-    def _seen(self) -> dict[str, Any]:
+    def _network(self) -> dict[str, Any]:
         """Network counters, and whether they apply."""
         smc_r = self._options.smc_r
         if smc_r:
@@ -247,22 +223,22 @@ class CpuWindow:
         unknown = smc_r is None and self.about.system == "AIX"
         reason = f"smc_r does not say whether SMC-R was on; {SMC_R_HIDES}" if unknown else None
         interfaces: dict[str, dict[str, float]] = {}
-        for piece in self._pieces:
-            for name, rates in piece.sample.network.items():
+        for sample in self._samples:
+            for name, rates in sample.network.items():
                 entry = interfaces.setdefault(name, {})
                 for key, rate in rates.items():
-                    entry[key] = entry.get(key, 0.0) + rate * piece.seconds
+                    entry[key] = entry.get(key, 0.0) + rate * sample.seconds
         rounded = {name: {key: _rounded(value) for key, value in entry.items()} for name, entry in interfaces.items()}
         return {"applicable": None if unknown else True, "reason": reason, "interfaces": rounded}
 
     def empty(self) -> str:
         """A sentence if samples of the window are not measurements."""
-        count = sum(piece.sample.empty for piece in self._pieces)
-        return f"in {count} of {len(self._pieces)} samples {EMPTY}" if count else ""
+        count = sum(sample.empty for sample in self._samples)
+        return f"in {count} of {len(self._samples)} samples {EMPTY}" if count else ""
 
     def _missing(self, elapsed: float, covered: float) -> list[str]:
         found = [*filter(None, [self.empty()])]
-        if covered <= 0 and any("user" in piece.sample.shares for piece in self._pieces):
+        if covered <= 0 and any("user" in sample.shares for sample in self._samples):
             return [*found, "the file does not say how many processors its percentages refer to: give cpus"]
         if covered <= 0:
             return [*found, "the file has no figures of the CPUs with user and system time in this window"]
@@ -276,16 +252,22 @@ class CpuWindow:
         return found
 
 
-def _part(used: Sequence[tuple[Piece, Used]], name: str) -> float | None:
+def _limits(options: WindowOptions, sample: Sample) -> tuple[datetime | None, datetime | None]:
+    """The window as the user gives it; times of day are those of the day on which the first sample ends."""
+    begin, end = (moment(text, sample.end) if text else None for text in (options.begin, options.end))
+    if begin and end and end <= begin:
+        if not _CLOCK.fullmatch((options.end or "").strip()):
+            raise CpuFileError(f"the window ends at {end}, which is not after its begin at {begin}")
+        end += timedelta(days=1)
+    return begin or (sample.begin if end else None), end
+
+
+def _seconds(used: Sequence[tuple[Sample, Used]], name: str) -> float | None:
     """The CPU seconds of a part; None unless every sample has it."""
-    rates = [(piece.seconds, getattr(item, name)) for piece, item in used]
+    rates = [(sample.seconds, getattr(item, name)) for sample, item in used]
     if not rates or any(rate is None for _seconds, rate in rates):
         return None
     return _rounded(sum(seconds * rate for seconds, rate in rates))
-
-
-def _sum(user: float | None, system: float | None, softirq: float | None) -> float | None:
-    return None if user is None or system is None else user + system + (softirq or 0.0)
 
 
 def _rounded(value: float | None) -> float | None:
