@@ -1,17 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Drawings of the comparisons: their intervals in the cells of a table, and the distribution of a fleet's ratios."""
+"""Drawings in the cells of tables: the intervals of comparisons, and how the ratios of a fleet are spread."""
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from markupsafe import Markup
 
-from .._compare.shapes import Comparison
-from .._pages.svg import STRIP, WIDTH, drawing, el, strip
-from .._pages.text import VERDICT_STYLES, Item, plural, verdict_of
-from .._records.grouping import by_key
+from .._pages.svg import STRIP, el, strip
+from .._pages.text import VERDICT_STYLES, Item, verdict_of
 
 TICKS = (0.25, 0.33, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.3, 1.5, 1.75, 2.0, 3.0, 4.0)
 FARTHEST = 4.0  # a ratio beyond 4 or below 1/4 is drawn at the edge, with an arrow
@@ -33,16 +31,13 @@ def mark(word: str, x: float, y: float) -> Markup:
 class RatioAxis:
     """A logarithmic axis of ratios: 1 is "the same", right is better; a distance is the same percentage everywhere."""
 
-    def __init__(
-        self, values: Iterable[float], material_pct: float, left: float = 12, right: float = STRIP - 12
-    ) -> None:
+    left, right = 12.0, STRIP - 12.0
+
+    def __init__(self, values: Iterable[float | None], material_pct: float) -> None:
         self.band = (1 / (1 + material_pct / 100), 1 + material_pct / 100)
-        finite = [v for v in values if v and math.isfinite(v) and v > 0]
-        low = min([*finite, self.band[0] ** 1.6])
-        high = max([*finite, self.band[1] ** 1.6])
-        self.low = max(math.log(low) - 0.015, -math.log(FARTHEST))
-        self.high = min(math.log(high) + 0.015, math.log(FARTHEST))
-        self.left, self.right = left, right
+        finite = [value for value in values if value and math.isfinite(value) and value > 0]
+        self.low = max(math.log(min([*finite, self.band[0] ** 1.6])) - 0.015, -math.log(FARTHEST))
+        self.high = min(math.log(max([*finite, self.band[1] ** 1.6])) + 0.015, math.log(FARTHEST))
 
     def x(self, ratio: float) -> float:
         """The place of a ratio, limited to the axis."""
@@ -61,18 +56,6 @@ class RatioAxis:
                 chosen.append(tick)
         return sorted(chosen)
 
-    def draw(self, top: float, bottom: float) -> list[Markup]:
-        """The band of immaterial ratios, the grid, the line of 1 and the labels above."""
-        left, right = self.x(self.band[0]), self.x(self.band[1])
-        parts = [el("rect", x=left, y=top, width=right - left, height=bottom - top, cls="band")]
-        for tick in self.ticks():
-            x = self.x(tick)
-            parts.append(el("path", d=f"M{x:.1f} {top:.1f}V{bottom:.1f}", cls="one" if tick == 1 else "grid"))
-            parts.append(el("text", f"{tick:.2f}", x=x, y=top - 8, cls="tick middle"))
-        parts.append(el("text", "\u2190 worse", x=self.left, y=top - 28, cls="tick"))
-        parts.append(el("text", "better \u2192", x=self.right, y=top - 28, cls="tick end"))
-        return parts
-
     def css(self, name: str) -> str:
         """The rule that draws the band and the line of 1 behind all cells of a column."""
         low, one, high = (100 * self.x(ratio) / STRIP for ratio in (self.band[0], 1.0, self.band[1]))
@@ -85,7 +68,19 @@ class RatioAxis:
 
     def labels(self) -> Markup:
         """The labels of the axis, for a cell above the intervals."""
-        return strip(*self.draw(38, 38), height=42)
+        ticks = [el("text", f"{tick:.2f}", x=self.x(tick), y=30, cls="tick middle") for tick in self.ticks()]
+        ends = (("\u2190 worse", self.left, ""), ("better \u2192", self.right, " end"))
+        return strip(*ticks, *(el("text", word, x=x, y=10, cls=f"tick{css}") for word, x, css in ends), height=36)
+
+    def spread(self, items: Iterable[Item]) -> Markup:
+        """How often each ratio occurs, coloured by verdict, for a cell."""
+        counts = Counter((int(self.x(item["ratio"]) / 4), verdict_of(item).css) for item in items if item["ratio"])
+        bars = []
+        for (slot, css), count in counts.most_common():
+            # the root keeps a single bad pair visible beside a thousand good ones
+            tall = max(2.0, math.sqrt(count / counts.most_common(1)[0][1]) * 22)
+            bars.append(el("path", d=f"M{4 * slot} 24v-{tall:.1f}h3.4v{tall:.1f}z", cls=f"bars {css}"))
+        return strip(*bars)
 
     def show(self, item: Item) -> Markup:
         """The interval of an item with the sign of its verdict, for a cell; the sign of a pooled row is a diamond."""
@@ -111,36 +106,3 @@ def _diamond(low: float, ratio: float, high: float, y: float, css: str) -> Marku
     low, high = min(low, ratio - 3), max(high, ratio + 3)
     path = f"M{low:.1f} {y:.1f}L{ratio:.1f} {y - 8:.1f}L{high:.1f} {y:.1f}L{ratio:.1f} {y + 8:.1f}z"
     return el("path", d=path, cls=f"pooled {css}")
-
-
-def distribution_plot(ident: str, comparisons: Sequence[Comparison], material_pct: float) -> Markup:
-    """The distribution of a fleet's ratios: one histogram per verdict on a common ratio axis."""
-    rows = by_key((verdict_of(item).word, item["ratio"]) for item in comparisons if item["ratio"])
-    shown = {word: rows[word] for word in VERDICT_STYLES if word in rows}
-    axis = RatioAxis((ratio for ratios in shown.values() for ratio in ratios), material_pct, 250, WIDTH - 40)
-    bins, top, row_height = 84, 48.0, 66.0
-    width = (axis.right - axis.left) / bins
-    counted = {
-        word: Counter(min(int((axis.x(ratio) - axis.left) / width), bins - 1) for ratio in ratios)
-        for word, ratios in shown.items()
-    }
-    tallest = max((count for counts in counted.values() for count in counts.values()), default=1)
-    height = top + row_height * len(shown) + 8
-    body = axis.draw(top, height - 4)
-    for index, (word, ratios) in enumerate(shown.items()):
-        base = top + row_height * (index + 1)
-        verdict = VERDICT_STYLES[word]
-        body.append(el("path", d=f"M0 {base:.1f}H{WIDTH}", cls="rule"))
-        body.append(el("text", f"{verdict.symbol} {word}", x=0, y=base - 30, cls=f"word {verdict.css}"))
-        body.append(el("text", plural(len(ratios), "comparison"), x=0, y=base - 12, cls="tick"))
-        bars = []
-        for slot, count in sorted(counted[word].items()):
-            # the root keeps a single bad pair visible beside a thousand good ones
-            tall = max(2.0, math.sqrt(count / tallest) * (row_height - 14))
-            bars.append(f"M{axis.left + slot * width + 0.5:.1f} {base:.1f}v-{tall:.1f}h{width - 1:.1f}v{tall:.1f}z")
-        body.append(el("path", d="".join(bars), cls=f"bars {verdict.css}"))
-    words = ", ".join(f"{len(ratios)} {word}" for word, ratios in shown.items()) or "no comparison has a ratio"
-    description = f"Ratios above 1 are better. {words}. Bar heights grow with the square root of the count."
-    return drawing(
-        ident, "How the ratios of all comparisons are spread", description, size=(WIDTH, height), body=body, cls="plot"
-    )

@@ -11,7 +11,7 @@ from .._pages import blocks as ui
 from .._pages import text
 from .._pages.text import ARROW, DASH, VERDICT_STYLES, Style, gain, measured, moment, number, percent, plural
 from . import pooled, view
-from .charts import RatioAxis, distribution_plot
+from .charts import RatioAxis
 from .view import WorkloadRow
 
 FLEET_FROM = 60  # comparisons, controls not counted
@@ -50,8 +50,8 @@ def choose(report: Report) -> Shown:
     fleet = len(judged) > FLEET_FROM
     items = view.worst_first(judged)[:WORST] if fleet else view.ordered(report["comparisons"])
     together = pooled.shown(report)
-    values = [item[key] or 0.0 for item in [*together, *items] for key in ("ratio", "low", "high")]
-    axis = RatioAxis(values, float(report["thresholds"]["material_pct"]))
+    values = [item[key] for item in [*together, *items] for key in ("ratio", "low", "high")]
+    axis = RatioAxis([*values, *(item["ratio"] for item in judged)], float(report["thresholds"]["material_pct"]))
     return Shown(report, judged, items, together, fleet, axis)
 
 
@@ -60,7 +60,7 @@ def make_overview(shown: Shown) -> ui.Section:
     title = "The fleet at a glance" if shown.fleet else "Result at a glance"
     blocks: list[ui.Block] = [*_deciding(shown.report), ui.Group(lambda: [*_plots(shown)])]
     if shown.fleet:
-        blocks.append(_by_workload(view.by_workload(shown.report["comparisons"])))
+        blocks.append(_by_workload(shown))
     return ui.Section(title, [*blocks, ui.Facts(_facts(shown.report))], "overview")
 
 
@@ -89,9 +89,8 @@ def _facts(report: Report) -> list[tuple[str, ui.Text]]:
 
 
 def _plots(shown: Shown) -> Iterator[ui.Block]:
-    """The intervals on one axis, and of a fleet the distribution of all ratios."""
-    report, judged = shown.report, shown.judged
-    material = float(report["thresholds"]["material_pct"])
+    """The intervals on one axis."""
+    report = shown.report
     if not report["comparisons"]:
         yield ui.Paragraph("There is no comparison to draw: no record of this change could be read.")
     elif not any(item["ratio"] for item in [*shown.together, *shown.items]):
@@ -101,21 +100,14 @@ def _plots(shown: Shown) -> Iterator[ui.Block]:
         rows = [ui.Row(["Ratio of after and before", shown.axis.labels(), "", ""], css="axis")]
         rows += [_glance(pooled.label(row), row, shown.axis) for row in shown.together]
         rows += [_glance((item["workload"], view.pair_title(item)), item, shown.axis) for item in shown.items]
-        first = f" Below are the {len(shown.items)} comparisons to look at first, of {len(judged):,}."
+        first = f" These are the {len(shown.items)} comparisons to look at first, of {len(shown.judged):,}."
         told = (
             f"A diamond is all workloads together; the bold rows decide.{first if shown.fleet else ''} Each mark is the"
             " ratio of after and before with its interval, on a logarithmic axis; right is better. The shaded band of"
-            f" {percent(material)} to each side is not material."
+            f" {percent(report['thresholds']['material_pct'])} to each side is not material."
         )
         yield ui.Table("Intervals of the pooled results and of all comparisons", GLANCE, rows, css="glance")
         yield ui.Paragraph(told, "muted")
-    if shown.fleet:
-        told = (
-            f"Distribution of the ratios of {len(judged):,} host pairs and workloads, one row per verdict. The shaded"
-            " band is not material. Bar heights grow with the square root of the count, so that single pairs stay"
-            " visible."
-        )
-        yield ui.Chart(distribution_plot("spread", judged, material), told, "Distribution plot")
 
 
 def _glance(name: ui.Text, item: text.Item, axis: RatioAxis) -> ui.Row:
@@ -123,16 +115,18 @@ def _glance(name: ui.Text, item: text.Item, axis: RatioAxis) -> ui.Row:
     return ui.Row(cells, css="" if item.get("scope") == "site" else "one")
 
 
-def _by_workload(workloads: Sequence[WorkloadRow]) -> ui.Table:
+def _by_workload(shown: Shown) -> ui.Table:
     styles = VERDICT_STYLES.values()
     heads = [f"{style.symbol} {style.word.capitalize()}" for style in styles]
     rows = []
-    for place, row in enumerate(workloads, 1):
+    for place, row in enumerate(view.by_workload(shown.report["comparisons"]), 1):
         name = ui.Link(row.name, f"#cap-all-{place}"), "control, not part of the verdict" if row.control else ""
         counts = [row.counts[style.word] or DASH for style in styles]
-        rows.append(ui.Row([name, row.total, gain(row.median_ratio), *counts]))
-    columns = ["Workload", *((name, "num") for name in ("Pairs", "Median gain", *heads))]
-    return ui.Table("Verdicts by workload", columns, rows, ident="cap-workloads")
+        spread = shown.axis.spread(row.comparisons)
+        rows.append(ui.Row([name, row.total, spread, gain(row.median_ratio), *counts]))
+    columns = ["Workload", ("Pairs", "num"), DRAWN, *((name, "num") for name in ("Median gain", *heads))]
+    told = "A drawing shows how often each ratio occurs; its heights grow with the square root of the count"
+    return ui.Table("Verdicts by workload", columns, rows, told, "wide", "cap-workloads")
 
 
 def make_figures(shown: Shown) -> ui.Section:

@@ -12,7 +12,7 @@ import re
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import cells, pages
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS, to_csv
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import HEADER, RENDERERS
 from rendering import render
 from report_samples import HOSTILE_INVISIBLE, NAMES, fleet, sample
 
@@ -82,7 +82,7 @@ class TestCsv:
     def test_a_row_a_run(self, name: str) -> None:
         report = sample(name)
         rows = list(csv.DictReader(io.StringIO(render(report, "csv"))))
-        assert tuple(rows[0]) == to_csv.HEADER
+        assert tuple(rows[0]) == HEADER
         assert len(rows) == len(report["runs"])
         for row, run in zip(rows, report["runs"], strict=True):
             assert row["value"] == ("" if run["value"] is None else str(run["value"]))
@@ -105,7 +105,7 @@ class TestCsv:
         assert cells.text_cell(None) == ""
 
     def test_no_runs_leave_the_header(self) -> None:
-        assert render(fleet(1), "csv") == ",".join(to_csv.HEADER) + "\n"
+        assert render(fleet(1), "csv") == ",".join(HEADER) + "\n"
 
 
 class TestMarkdown:
