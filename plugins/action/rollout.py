@@ -57,8 +57,7 @@ class ActionModule(ControllerAction):
         window = windows.parse(options["not_before"], options["not_after"], options["time_zone"], now())
         asked = self._plan(options, window, variables)
         run, here = state.run_id(), state.controller()
-        with self._held(options, options["change"]):
-            rollout = state.read(options["results"], options["change"]) or new(options["change"], asked)
+        with self._locked(options, options["change"], asked) as rollout:
             rollout.claim(here, state.alive, options["take_over"])
             rollout.refuse(asked, collection_version(COLLECTION))
             rollout.leave_out(plan.left_out(options["leave_out"]))
@@ -226,8 +225,7 @@ class ActionModule(ControllerAction):
         """The state for one step of this run, kept after the block, all under its lock. In check mode nothing is kept,
         and if there is no state, it is that with which a first run would begin."""
         first = decided(variables)
-        with self._held(options, first["change"]):
-            rollout = state.read(options["results"], first["change"]) or new(first["change"], first["plan"])
+        with self._locked(options, first["change"], first["plan"]) as rollout:
             if self._writes:
                 rollout.own(first["runs"][-1])
             yield rollout
@@ -235,12 +233,14 @@ class ActionModule(ControllerAction):
                 keep(rollout, options["results"])
 
     @contextlib.contextmanager
-    def _held(self, options: Mapping[str, Any], change: str) -> Iterator[None]:
+    def _locked(self, options: Mapping[str, Any], change: str, wanted: dict[str, Any]) -> Iterator[state.Rollout]:
+        """The state under its lock; without a file the one of a new rollout with this plan."""
         with contextlib.ExitStack() as stack:
             refused = stack.enter_context(state.held(options["results"], change)) if self._writes else ""
             if refused:
                 self._display.warning(f"{refused}; do not start the rollout {change} on two controllers at once")
-            yield
+            found = state.read(options["results"], change)
+            yield found or state.new(change, collection_version(COLLECTION), wanted)
 
 
 def refuse_tags(variables: Mapping[str, Any]) -> None:
@@ -257,10 +257,6 @@ def decided(variables: Mapping[str, Any]) -> Mapping[str, Any]:
     """What the first play decided, also in check mode, which has no state file."""
     found: Mapping[str, Any] = variables["hostvars"]["localhost"]["ansible_facts"][FACT]
     return found
-
-
-def new(change: str, wanted: dict[str, Any]) -> state.Rollout:
-    return state.new(change, collection_version(COLLECTION), wanted)
 
 
 def of_host(
