@@ -126,26 +126,28 @@ class ActionModule(ControllerAction):
 
     def _measurable(self, batches: Iterable[Mapping[str, Any]], variables: Mapping[str, Any]) -> None:
         """ValueError for a batch that the guard could not judge, and for limits that are not those of all hosts."""
-        limits: dict[str, dict[str, str]] = {f"report_{name}": {} for name in LIMITS}
+        names = [f"report_{name}" for name in LIMITS]
+        first: dict[str, tuple[str, str]] = {}
         for batch in batches:
             peers = []
             for host in batch["hosts"]:
                 own = {**role_values("report"), **variables["hostvars"].raw_get(host)}
                 with scope(self._templar, own) as value_of:
                     peers.append(value_of("measure_peer"))
-                    for name, found in limits.items():
-                        value = value_of(name)
-                        found.setdefault(plan.wanted({name: value}), f"{one_line(value)} on {host}")
+                    limits = {name: value_of(name) for name in names}
+                for name, value in limits.items():
+                    told = f"{one_line(value)} on {host}"
+                    same, where = first.setdefault(name, (plan.wanted({name: value}), told))
+                    if plan.wanted({name: value}) != same:
+                        raise ValueError(
+                            f"rollout_guard is set, and {name} is {where} and {told}: give all hosts of the play the same"
+                        )
             if not any(peers):
                 named = f"{batch['number']} ({', '.join(batch['hosts'][:3])})"
                 raise ValueError(
                     f"rollout_guard is set, and no host of batch {named} has a measure_peer: name one in the "
                     "inventory, or form other batches"
                 )
-        for name, found in limits.items():
-            if len(found) > 1:
-                told = " and ".join([*found.values()][:2])
-                raise ValueError(f"rollout_guard is set, and {name} is {told}: give all hosts of the play the same")
 
     def _tunings(self, host: str, variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """{name: options of its module} of the tunings that a host asks for."""
