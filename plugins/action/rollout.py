@@ -88,7 +88,7 @@ class ActionModule(ControllerAction):
             result["rollout"] = {}
         return result
 
-    def _plan(self, options: Mapping[str, Any], window: windows.Window, variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _plan(self, options: Mapping[str, Any], window: windows.Times, variables: Mapping[str, Any]) -> dict[str, Any]:
         """The plan that the options and the inventory ask for, in the form of the state file."""
         hosts = [str(host) for host in variables["ansible_play_hosts_all"]]
         groups = {name: [host for host in members if host in hosts] for name, members in variables["groups"].items()}
@@ -104,7 +104,7 @@ class ActionModule(ControllerAction):
             "confirm_within_s": auto if within == "auto" else seconds(within, "rollout_confirm_within"),
             "guard": None,
             "on_failure": options["on_failure"],
-            "window": window.as_dict(),
+            "window": window,
         }
         if measured:
             self._measurable(found["batches"], variables)
@@ -140,7 +140,8 @@ class ActionModule(ControllerAction):
                     same, where = first.setdefault(name, (plan.wanted({name: value}), told))
                     if plan.wanted({name: value}) != same:
                         raise ValueError(
-                            f"rollout_guard is set, and {name} is {where} and {told}: give all hosts of the play the same"
+                            f"rollout_guard is set, and {name} is {where} and {told}: give all hosts of the play the"
+                            " same"
                         )
             if not any(peers):
                 named = f"{batch['number']} ({', '.join(batch['hosts'][:3])})"
@@ -164,8 +165,7 @@ class ActionModule(ControllerAction):
             raise ValueError(f"{host}: {error}") from None
 
     def begun(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        times = decided(variables)["plan"]["window"]
-        closed = windows.parse(times["not_before"], times["not_after"], times["time_zone"], now()).closed(now())
+        closed = windows.closed(decided(variables)["plan"]["window"], now())
         with self._step(options, variables) as rollout:
             number, document = rollout.number_of(variables["inventory_hostname"]), rollout.document
             rows = stages.rows(document["plan"], rollout.again(number), not self._writes)

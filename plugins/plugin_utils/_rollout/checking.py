@@ -8,6 +8,7 @@ from .._records.checks import check_slug, wrong
 from .._records.shapes import Stamp, check_shape, stamp
 from . import stages
 from .plan import fingerprint
+from .windows import Times
 
 SCHEMA = "zpower.sap_tuning/rollout/1"
 RESULTS = ("running", "complete", "stopped")
@@ -37,14 +38,6 @@ class PlannedGuard(_PlannedGuard, total=False):
 
     material_pct: float
     expected_change: list[str]
-
-
-class Times(TypedDict):
-    """The change window of the last run."""
-
-    not_before: Stamp | None
-    not_after: Stamp | None
-    time_zone: str
 
 
 class Plan(TypedDict):

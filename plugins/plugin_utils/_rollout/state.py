@@ -21,9 +21,10 @@ from .._records.checks import check_slug, plain_json, show
 from .._records.files import locked
 from .._records.record_files import read_json, sentence, write_json
 from . import checking
-from .checking import SCHEMA, BatchState, Document, HostState, Plan, PlannedGuard, Start, Times
+from .checking import SCHEMA, BatchState, Document, HostState, Plan, PlannedGuard, Start
 from .plan import LEAVE_OUT, differences, fingerprint
 from .stages import APPLYING, BEFORE, CONFIRMING, PREFLIGHT, Gate, Stage, following, values_after
+from .windows import Times
 
 FOLDER, FILE = "rollouts", "rollout.json"
 LARGEST_FILE = 1 << 28
