@@ -10,13 +10,20 @@ from typing import Any
 
 from ansible.release import __version__ as ansible_core_version
 
-from ..lookup.tunings import asked_for, choose, known_tunings
 from ..module_utils._engine import durations
 from ..module_utils._engine.lease import LONGEST
 from ..modules.rollout import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.role_options import UNLIMITED, module_options, scope
-from ..plugin_utils._actions.variables import COLLECTION, collection_version, role_specs, role_values
+from ..plugin_utils._actions.variables import (
+    COLLECTION,
+    asked_for,
+    choose,
+    collection_version,
+    known_tunings,
+    role_specs,
+    role_values,
+)
 from ..plugin_utils._pages.text import one_line
 from ..plugin_utils._rollout import guard, plan, stages, state, windows
 from ..plugin_utils._rollout.keeping import keep
