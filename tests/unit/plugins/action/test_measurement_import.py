@@ -128,6 +128,9 @@ def test_a_measured_record_and_what_is_no_record_are_never_replaced(folder):
         with pytest.raises(AnsibleActionFail, match="was not imported"):
             imported(replace=True)
         assert path.read_text() == text
+    path.write_text('{"workload": {"tool": "import"}, "runs": 5}')
+    with pytest.raises(AnsibleActionFail, match="imported before and differs in change, context, .* and 16 more;"):
+        imported()
     path.write_text("{")
     with pytest.raises(AnsibleActionFail, match="cannot be read as a record"):
         imported()
