@@ -26,8 +26,8 @@ class ActionModule(ControllerAction):
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         if len(options["delimiter"]) != 1 or options["delimiter"] in '"\r\n':
             raise ValueError(
-                f"delimiter is {options['delimiter']!r}; one character belongs there, which is no quotation mark and no"
-                ' end of a line (a tab is "\\t" in double quotes)'
+                f"delimiter is {options['delimiter']!r}; it must be one character, but not a quotation mark or"
+                ' an end of line (a tab is "\\t" in double quotes)'
             )
         imported = _imported_from(options)
         records = imported.records
@@ -78,7 +78,7 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> di
         if path in places:
             raise ValueError(
                 f"{path} would hold two records: in file names all but letters, digits, points and hyphens become _;"
-                " hosts, peers and workloads have to differ in more than that"
+                " hosts, peers and workloads must differ in more than that"
             )
         places.add(path)
         try:
