@@ -331,10 +331,22 @@ def routing() -> str:
     return replaced(text, routes, ROUTING_BEGIN, ROUTING_END, ROUTING)
 
 
+def tuning_class(tuning: str) -> Any:
+    sys.path.insert(0, str(HERE / "plugins"))
+    return getattr(importlib.import_module(f"module_utils._tunings.{tuning}"), class_of(tuning))
+
+
+def network_tools() -> tuple[Path, str]:
+    """The specification of the role measure with the network tools of its module."""
+    path = ROLES / "measure" / "meta" / "argument_specs.yml"
+    tools = documentation(MODULES / "measure_workload.py")["options"]["network"]["suboptions"]["tool"]["choices"]
+    before, name, after = path.read_text("utf-8").partition("      measure_network_tool:\n")
+    return path, before + name + re.sub(r"choices: .*", f"choices: {flow(tools)}", after, count=1)
+
+
 def table_of(tuning: str) -> Any:
     """The class of a tuning that is nothing but a table of sysctls; None for any other."""
-    sys.path.insert(0, str(HERE / "plugins"))
-    found = getattr(importlib.import_module(f"module_utils._tunings.{tuning}"), class_of(tuning))
+    found = tuning_class(tuning)
     return found if hasattr(found, "table") and "settings" in found.options else None
 
 
@@ -418,6 +430,7 @@ def everything() -> Iterator[tuple[Path, str]]:
     """All generated files with their texts."""
     yield CALL, call()
     yield ROUTING, routing()
+    yield network_tools()
     for name in MODULE_OF:
         yield from files(name)
     yield from importlib.import_module("reference").files()  # it uses this module

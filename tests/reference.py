@@ -9,7 +9,6 @@ callback and lookup plugins; the playbooks from the comments at their tops; the 
 from __future__ import annotations
 
 import re
-import runpy
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -222,12 +221,11 @@ def systems(module: Path) -> str:
 
 def tunings_page() -> str:
     """The page of all tunings with the current table."""
-    restart = runpy.run_path(str(generate.FOLDER / "_about.py"))["RESTART"]
     lines = ["| tuning | what it does | systems | takes effect |", "|---|---|---|---|"]
     for name in sorted(generate.TUNINGS):
         module = generate.MODULES / f"{name}.py"
         said = generate.documentation(module)["short_description"]
-        on, effect = systems(module), EFFECT[restart.get(name, "none")]
+        on, effect = systems(module), EFFECT[generate.tuning_class(name).restart]
         effect = effect if "AIX" in on else effect.replace(", which AIX does at once unless it is busy", "")
         lines.append(f"| [{name}]({name}.md) | {said} | {on} | {effect} |")
     return generate.between_marks(TUNINGS, "\n".join(lines) + "\n", BEGIN, END)

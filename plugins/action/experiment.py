@@ -1,31 +1,23 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plan an experiment, do steps, and say which level won; documented in plugins/modules/experiment.py."""
+"""Plan a session of several states, do its steps, look and end; documented in plugins/modules/experiment.py."""
 
-import json
-import time
-from collections.abc import Collection, Mapping
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any
 
-from ..lookup.progress import describe
-from ..lookup.tunings import known_tunings
 from ..modules.experiment import DOCUMENTATION
-from ..plugin_utils._actions.controller import ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.variables import role_variables
-from ..plugin_utils._compare import comparing
-from ..plugin_utils._compare.shapes import Part, Report, Row
-from ..plugin_utils._experiment import outcomes, plan_files, plans
-from ..plugin_utils._experiment.factors import read_factors
-from ..plugin_utils._pages.text import DASH, interval
-from ..plugin_utils._records import record_files
+from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
+from ..plugin_utils._actions.variables import known_tunings, role_variables
 from ..plugin_utils._records.checks import plain_json
-from ..plugin_utils._records.round import microseconds
-from ..plugin_utils._sessions import schedules, session, states, two_states
+from ..plugin_utils._sessions import levels, session, two_states
 
-OF_ROLE = {name: spec for name, spec in of_role("experiment").items() if name not in ("tunings", "final", "lease")}
+# what only the tasks of a role read
+LEFT_OUT = ("tunings", "experiment_final", "experiment_lease")
+OF_ROLE = {
+    role: {name: spec for name, spec in of_role(role).items() if not {name, f"{role}_{name}"} & {*LEFT_OUT}}
+    for role in ("experiment", "before_after")
+}
 OF_STEP = {
     "max_minutes": "measure_max_minutes",
     "tunings": "__session_mine",
@@ -33,247 +25,41 @@ OF_STEP = {
     "step": "__session_index",
     "part": "__session_part",
 }
-LOST = (
-    "The host failed or could not be reached: its checkpoint is taken back by the lease, or by the rollback playbook."
-)
 
 
 class ActionModule(ControllerAction):
-    ARGUMENTS = {**OF_ROLE, **argument_spec(DOCUMENTATION)}
-    VARIABLES = {name: f"experiment_{name}" for name in OF_ROLE} | OF_STEP
+    two_states = False
+    """Whether this is a task of the role before_after, with the variables of that role."""
+
+    def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
+        self.two_states = str(self._task._role) == "zpower.sap_tuning.before_after"
+        role = "before_after" if self.two_states else "experiment"
+        more = dict.fromkeys(LIMITS, "report") if self.two_states else {}
+        self.ARGUMENTS = {**OF_ROLE[role], **LIMITS, **argument_spec(DOCUMENTATION)}
+        self.VARIABLES = {
+            name: f"{begin}_{name}" for name, begin in {**dict.fromkeys(OF_ROLE[role], role), **more}.items()
+        }
+        self.VARIABLES |= {} if self.two_states else OF_STEP
+        return super().perform(given)
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        options = plain_json(options)
-        result = self.decide(options["event"], options, variables)
+        result = self.decide(plain_json(options), variables, bool(self._task.check_mode))
         self.say(result.pop("say", ()))
         return result
 
-    def decide(self, event: str, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    def decide(self, options: Mapping[str, Any], variables: dict[str, Any], check: bool) -> dict[str, Any]:
         """The result of the event, with the lines to ``say``; OSError or ValueError in one sentence."""
-        check = bool(self._task.check_mode)
-        if event == "planned":
-            alive = [str(host) for host in variables.get("ansible_play_batch") or ()]
-            return planned(options, options["hosts"] or alive, check)
+        event = options["event"]
         if event in ("set", "held", "measured"):
-            return {"changed": False, **at_step(options, variables, check)}
+            return {"changed": False, **session.at_step(options, variables, check)}
         if event == "looked" and variables.get("__session", {}).get("kind") == "state":
-            return look_at_states(options["part"], variables)
-        plan = plan_files.read(options["results"], options["change"])
-        if plan is None:
-            where = f"the change {options['change']} below {options['results']}"
-            raise ValueError(f"{where} has no plan of an experiment")
+            return two_states.looked(options["part"], variables)
+        if self.two_states:
+            return two_states.decide(event, options, variables)
+        if event == "planned":
+            hosts = options["hosts"] or [str(host) for host in variables.get("ansible_play_batch") or ()]
+            known = {name: role_variables(name) for name in known_tunings()}
+            return levels.planned(options, hosts, known, check)
         if event == "decided":
-            return decided(plan, options)
-        if event == "looked":
-            return looked(plan, options, check)
-        return ended(plan, options, variables, check)
-
-
-def planned(options: Mapping[str, Any], hosts: Collection[str], check: bool) -> dict[str, Any]:
-    """Make the plan or resume the existing one; the steps that are left for these hosts."""
-    results, change = options["results"], options["change"]
-    factors = read_factors(options["factors"], {name: role_variables(name) for name in known_tunings()})
-    most = options["rounds"] if options["max_rounds"] is None else options["max_rounds"]
-    budget = plans.Budget(options["rounds"], most, options["max_minutes"])
-    wanted = plans.plan(change, factors, budget, options["seed"], options["baseline"] or None)
-    loaded = record_files.load_change(options["results"], options["change"])
-    there = plan_files.read(results, change)
-    if there is None and (loaded.records or loaded.tunings):
-        raise ValueError(f"the change {change} already has records that belong to no experiment: name another change")
-    if there is not None and (other := plans.different(there, wanted)):
-        raise ValueError(f"the change {change} is already another experiment ({other}): name another change")
-    if there is None:
-        schedules.check_most("experiment_max_rounds", most, options["rounds"])
-    elif most > there["max_rounds"]:
-        schedules.check_added(there["max_rounds"], most, there["max_rounds"])
-    plan = wanted if there is None else plans.with_budget(there, wanted, hosts)
-    every = plans.finished(plan, loaded.records, loaded.tunings, plans.hosts_of(plan).union(hosts))
-    _look(plan, loaded, every, options)
-    if there is not None and plans.end_of(there) <= plans.rounds_done(plan, every) < plans.end_of(plan):
-        plan["continued"] = [*plan["continued"], plans.end_of(there)]
-    ready = {host: every[host] for host in hosts}
-    left = _left(plan, ready)
-    order = [(step["phase"], step["round"]) for step in left]
-    changed = bool(left) or plan != there
-    if changed and not check:
-        if left:
-            begun: dict[str, Any] = {"started": states.now(), "hosts": sorted(hosts), "ended": None}
-            plan["sessions"] = [*plan["sessions"], {**begun, "failures": {}, "kept": None}]
-            plan["sessions"][-1]["set_aside"] = plan_files.set_aside(results, plan, loaded, ready)
-        plan_files.write(results, plan)
-    progress, remarks = _progress(plan, len(left), there is not None), _remarks(plan)
-    return {
-        "changed": changed,
-        "msg": progress,
-        **{name: options[name] for name in ("change", "results", "rounds")},
-        "kind": "level",
-        "design": "alternate",
-        "seed": plan["seed"],
-        "checkpoint": change,
-        # a level is taken back with options such as the instances to restart
-        "varied": {name: value for cell in plan["cells"] for name, value in cell["vars"].items()},
-        "plan": {name: plan[name] for name in ("baseline", "cells", "rounds", "max_rounds", "seed", "order")},
-        "tunings": sorted({tuning for factor in plan["factors"] for tuning in factor["tunings"]}),
-        "steps": left,
-        "parts": session.parts_of([(rounds, len(inside)) for rounds, inside in plans.parts(plan, order)]),
-        "resumed": there is not None,
-        "remarks": remarks,
-        "at": time.time(),
-        "say": [progress, *remarks, *(", ".join(block) for block in plan["order"])] if check else [],
-    }
-
-
-def _progress(plan: Mapping[str, Any], left: int, resumed: bool) -> str:
-    total = len(plans.steps(plan))
-    known = plan["stopped"] or plan["rounds"] == plan["max_rounds"]
-    steps = f"{total} steps" if known else f"at most {total} steps"
-    return f"{total - left} of {steps} are done" if resumed else f"{steps} are planned"
-
-
-def looked(plan: dict[str, Any], options: Mapping[str, Any], check: bool) -> dict[str, Any]:
-    """Whether the experiment ends after this part: all levels are decided, or the next part would take too long."""
-    loaded = record_files.load_change(options["results"], options["change"])
-    pooled = _look(plan, loaded, plans.finished(plan, loaded.records, loaded.tunings, plans.hosts_of(plan)), options)
-    if pooled is not None and outcomes.decided(plan, pooled):
-        reason = "every level is decided"
-    elif _too_long(plan, options["part"]):
-        plan["stopped"] = options["part"]["rounds"]
-        reason = f"the next rounds would end after the limit of {plan['max_minutes']:g} minutes"
-    else:
-        known = {level: interval(row) for level, row in outcomes.first_rows(pooled or ()).items()}
-        so_far = ", ".join(f"{level} {text}" for level, text in known.items() if text != DASH)
-        return {"changed": False, "msg": "the experiment goes on", "over": False, "so_far": so_far}
-    if not check:
-        plan_files.write(options["results"], plan)
-    said = f"the experiment ends after {plan['stopped']} rounds of each level: {reason}"
-    return {"changed": True, "msg": said, "over": True, "say": [said]}
-
-
-def _look(
-    plan: dict[str, Any],
-    loaded: record_files.Loaded,
-    every: Mapping[str, set[plans.Step]],
-    options: Mapping[str, Any],
-) -> list[Row] | None:
-    """The pooled rows if all hosts have come to a look, which stops the plan if every level is decided there.
-
-    ``every``: the steps of each host.
-    """
-    rounds = plans.rounds_done(plan, every)
-    if not plan["rounds"] <= rounds < plans.end_of(plan) or not plans.is_look(rounds):
-        return None
-    pooled = _report(plan, loaded, options)["pooled"]
-    if outcomes.decided(plan, pooled):
-        plan["stopped"] = rounds
-    return pooled
-
-
-def _too_long(plan: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
-    """Whether the next part would end after the limit of this session."""
-    began = microseconds(plan["sessions"][-1]["started"]) or 0
-    late = schedules.too_late(began / 1e6, part["end"], part["end"] + part["next"], plan["max_minutes"])
-    return bool(part["next"]) and late is not None
-
-
-def _report(plan: Mapping[str, Any], loaded: record_files.Loaded, options: Mapping[str, Any]) -> Report:
-    limits = comparing.Options(material_pct=options["material_pct"])
-    return comparing.compare_change(replace(loaded, experiment=dict(plan)), options=limits)
-
-
-def _left(plan: Mapping[str, Any], ready: Mapping[str, set[tuple[str, int]]]) -> list[dict[str, Any]]:
-    """The steps in their order that a host has not finished, each with the hosts that have to measure."""
-    cells = {cell["name"]: cell for cell in plan["cells"]}
-    found = []
-    for phase, number in plans.steps(plan):
-        hosts = sorted(host for host, steps in ready.items() if (phase, number) not in steps)
-        if hosts:
-            cell = {name: cells[phase][name] for name in ("name", "vars", "probe", "set", "found")}
-            ids = {"phase": phase, "round": number, "session": plans.session_of(plan, (phase, number))}
-            found.append({**ids, "label": f"{phase} {number}", "hosts": hosts, **cell})
-    return found
-
-
-def _remarks(plan: Mapping[str, Any]) -> list[str]:
-    needed = outcomes.rounds_for(plan)
-    if plan["max_rounds"] >= needed:
-        return []
-    levels = len(plan["cells"]) - 1
-    more = "level" if levels == 1 else "levels"
-    return [f"{plan['max_rounds']} rounds are too few for a winner: {levels} {more} beside the baseline need {needed}"]
-
-
-def decided(plan: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Which level won, from the records alone."""
-    report = _report(plan, record_files.load_change(options["results"], options["change"]), options)
-    outcome = cast(Part, report["experiment"])
-    cells = {cell["name"]: cell for cell in plan["cells"]}
-    won = cells.get(outcome["winner"], {"vars": {}, "set": []})
-    return {
-        "changed": False,
-        "msg": outcome["reason"],
-        "say": [outcome["reason"]],
-        "winner": outcome["winner"],
-        "vars": won["vars"],
-        "tunings": won["set"],
-        "progress": {name: outcome["progress"][name] for name in ("done", "steps", "complete")},
-    }
-
-
-def ended(
-    plan: dict[str, Any], options: Mapping[str, Any], variables: Mapping[str, Any], check: bool
-) -> dict[str, Any]:
-    """Close the last session and note how its hosts ended, which it returns; a closed one is left as it is."""
-    hosts = {host: variables["hostvars"][host] for host in variables["ansible_play_batch"]}
-    lost = {host: session.lost(known.get("__session_mine", ()), known) for host, known in hosts.items()}
-    texts = {host: (known.get("__session_error"), lost[host]) for host, known in hosts.items()}
-    errors = {host: "; ".join(filter(None, both)) for host, both in texts.items()}
-    last = plan["sessions"][-1] if plan["sessions"] else None
-    if last is None or (last["ended"] and options["kept"] in (None, last["kept"])):
-        return {"changed": False, "msg": "there is no session to end", "lost": lost, "errors": errors}
-    if not last["ended"]:
-        failures = {host: errors.get(host, LOST) for host in last["hosts"]}
-        last["failures"] = {host: text for host, text in failures.items() if text}
-        last["ended"] = states.now()
-    last["kept"] = options["kept"]
-    if not check:
-        plan_files.write(Path(options["results"]), plan)
-    found = [cell["vars"] for cell in plan["cells"] if cell["name"] == last["kept"] and cell["vars"]]
-    said = [f"{last['kept']} is set. To keep it with site and verify, put this into the inventory:"] if found else []
-    said += [f"{name}: {json.dumps(value)}" for values in found for name, value in values.items()]
-    return {"changed": True, "msg": "the session has ended", "lost": lost, "errors": errors, "say": said}
-
-
-def look_at_states(part: session.Part, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """A look at the session of before_after."""
-    hosts, at = variables["hostvars"], part["end"] - 1
-    behind = [host for host in variables["__session_together"] if session.step_of(hosts[host]) != at]
-    found = two_states.look(cast(two_states.TwoStates, session.session_of(variables)), part, behind)
-    return {**found, "say": [found["msg"]] if found["msg"] else []}
-
-
-def at_step(options: Mapping[str, Any], variables: Mapping[str, Any], check: bool) -> Mapping[str, Any]:
-    """What the role asks before and after the round of a step."""
-    event, step, number, tunings = (options[name] for name in ("event", "level", "step", "tunings"))
-    if event == "measured":
-        return session.keep(step, number, variables, check)
-    if event == "held":
-        return {"step": number, **session.held(step, tunings, variables)}
-    said = [] if check or not options["part"] else announced(options["part"], number, variables)
-    return {"step": number, **session.records_of(step, tunings, variables, check), "say": said}
-
-
-def announced(part: session.Part, number: int, variables: Mapping[str, Any]) -> list[str]:
-    """The step that is measured next in one line, which the first host that takes part says for all."""
-    here, known, batch = session.session_of(variables), variables["hostvars"], variables["ansible_play_batch"]
-    # a host that failed stays behind
-    if variables["inventory_hostname"] != next((at for at in batch if session.step_of(known[at]) >= number - 1), None):
-        return []
-    states: dict[str, list[str]] = {}
-    for host in batch:
-        step = (here if here["kind"] == "level" else session.session_of(known[host]))["steps"][number]
-        if host in step["hosts"] and session.step_of(known[host]) >= number - 1:
-            states.setdefault(step["phase"], []).append(host)
-    progress = describe(number, len(here["steps"]), time.time() - here["at"], part["end"])
-    shown = [f"{phase} on {', '.join(names[:5])}{' …' * (len(names) > 5)}" for phase, names in states.items()]
-    so_far = variables.get("__session_looked", {}).get("so_far")  # at the last look
-    return ["; ".join([f"{progress}: {'; '.join(shown)}", *([f"so far {so_far}"] if so_far else [])])]
+            return levels.decided(options)
+        return levels.looked(options, check) if event == "looked" else levels.ended(options, variables, check)

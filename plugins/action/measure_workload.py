@@ -29,6 +29,9 @@ from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import check_slug, plain_json
 
 LONGEST_MESSAGE = 4000
+LONGEST_LIFETIME = 7 * 86400
+"""Seconds after which a server ends at the latest."""
+
 IDS = ("change", "phase", "peer", "results", "protocol")
 """Options that stay on the controller."""
 
@@ -43,25 +46,60 @@ def names(module: str, options: Mapping[str, Any]) -> list[str]:
     return [str(name) for name in tools.names(own, (options["session"] or {}).get("tool", ""))]
 
 
-def of_role(given: Mapping[str, Any], value_of: Callable[[str], Any]) -> tuple[str, dict[str, Any]]:
+def of_role(given: Mapping[str, Any], value_of: Callable[[str], Any], side: str) -> tuple[str, dict[str, Any]]:
     """The module and the options for a task of the role measure, from the variables of the role.
 
-    An option has the variable that the role computes for it, else that of the workload, else that of all workloads. If
-    that is empty, the option is not given.
+    An option has the value that follows from several variables, else the variable of the workload, else that of all
+    workloads. If that is empty, the option is not given.
     """
-    kind = value_of("__measure_workload")
+    workload = value_of("__measure_workload")
+    kind = workload["name"]
     module, own = OF_KIND.get(kind, ("measure_workload", "measure_"))
 
     def values(wanted: Iterable[str], *begins: str) -> dict[str, Any]:
         variables = {name: next((begin + name for begin in begins if begin + name in given), "") for name in wanted}
-        found = {name: value_of(variable) for name, variable in variables.items()}
-        return {name: value for name, value in found.items() if value not in (None, "", {})}
+        return without_empty({name: value_of(variable) for name, variable in variables.items()})
 
     spec = {**entry_point.ARGUMENTS, **MODULES[module].ARGUMENTS}
-    options = values(spec, "__measure_", own, "measure_")
+    known = {name: value for name, value in computed(workload, given, value_of, side).items() if name in spec}
+    options = without_empty({**values(spec, own, "measure_"), **known})
     if spec.get(kind, {}).get("type") == "dict":
-        options[kind] = values(spec[kind]["options"], "__measure_", f"measure_{kind}_")
+        options[kind] = values(spec[kind]["options"], f"measure_{kind}_")
     return module, options
+
+
+def without_empty(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value not in (None, "", {})}
+
+
+def computed(
+    workload: Mapping[str, str], given: Mapping[str, Any], value_of: Callable[[str], Any], side: str
+) -> dict[str, Any]:
+    """The options that follow from several variables. A server has the path and the transport of its own host."""
+    kind = workload["name"]
+    peer = value_of("__measure_ready")["against"].get(kind, "")
+    path = f"measure_{'' if kind == 'niping' else kind + '_'}path"
+    protocol = {name: value_of(f"measure_{name}") for name in ("rounds", "design")}
+    options = {
+        "workload": kind,
+        "side": side,
+        "peer": peer,
+        "load": workload["load"],
+        "path": value_of(path),
+        "round": (value_of("__measure_round") or {}).get("number"),
+        # every round has measure_lifetime seconds
+        "lifetime": min(int(value_of("measure_lifetime")) * int(value_of("__measure_total")), LONGEST_LIFETIME),
+        "protocol": {"name": value_of("measure_protocol"), **protocol, **(value_of("__measure_drawn") or {})},
+    }
+    other = given["hostvars"][peer] if peer else {}
+    reached = other.get("measure_address", other.get("ansible_host", peer))
+    if side == "client":
+        session = (value_of("__measure_sessions") or {}).get(kind)
+        return {**options, "address": reached, "session": session, "command": value_of("measure_commands")}
+    variables = {"transport": "measure_transport", "path": path}
+    own = {name: other[variable] for name, variable in variables.items() if variable in other}
+    # the environment of a program may hold secrets, which no other host gets
+    return {**options, **own, "address": other.get("measure_listen") or reached, "command": []}
 
 
 class ActionModule(HonestAction):
@@ -71,9 +109,10 @@ class ActionModule(HonestAction):
     def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
         name = self._task.action.rpartition(".")[2]
         self.module = RENAMED.get(name, name)
-        if "side" not in self._task.args and "__measure_side" in given:
-            self.module, options = of_role(given, templated(self._templar, given))
-            self._task.args = {**self._task.args, **options}
+        in_role = "__measure_workload" in given and {*self._task.args} <= {"side"}
+        if in_role:
+            side = self._task.args.get("side", "client")
+            self.module, self._task.args = of_role(given, templated(self._templar, given), side)
         spec = {**entry_point.ARGUMENTS, **MODULES[self.module].ARGUMENTS}
         _result, options = self.validate_argument_spec(argument_spec=spec, required_by={"change": "phase"})
         arguments = {name: value for name, value in self._task.args.items() if name not in IDS}
@@ -82,7 +121,7 @@ class ActionModule(HonestAction):
             arguments["session"] = {**session, "token": revealed(session["token"])}
         if options["side"] != "client":
             answer = self._module(arguments, given)
-            if "__measure_side" in given and answer.get("session", {}).get("token"):
+            if in_role and answer.get("session", {}).get("token"):
                 # the role keeps the session as a fact, and the result of its task is shown
                 answer["session"]["token"] = hidden(str(answer["session"]["token"]))
             return answer

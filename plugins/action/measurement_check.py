@@ -5,7 +5,7 @@
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from ..module_utils._measure.workloads.options import check_limits, check_lists
 from ..modules.measurement_check import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, check_tags, of_role
 from ..plugin_utils._actions.measuring import check_writable, encoded
-from ..plugin_utils._actions.variables import role_values
 from ..plugin_utils._pages.text import shorten
 from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import check_slug
@@ -28,8 +27,15 @@ from ..plugin_utils._sessions.continuing import declared
 from ..plugin_utils._sessions.schedules import check_added, check_most
 from ..plugin_utils._statistics.looks import PHASES
 
-DIFFERING = role_values("measure")["__measure_differing"]
-PEERS = {kind: one["peer"].removeprefix("measure_") for kind, one in DIFFERING.items() if one["peer"]}
+WHAT = {
+    "niping": "round trips",
+    "network": "network workloads",
+    "enqueue": "locks",
+    "fio": "disks",
+    "openssl": "cryptography",
+    "command": "programs",
+}
+PEERS = {"niping": "peer", "network": "peer", "enqueue": "enqueue_peer", "command": "command_peer"}
 """The option that names the peer of a workload. It is not measured without one, except ``command``."""
 
 RUN_SECONDS = {"enqueue": "enqueue_run_seconds", "command": "command_run_seconds"}
@@ -64,43 +70,54 @@ class ActionModule(ControllerAction):
         check_tags(variables.get("ansible_run_tags") or ["all"])
         check_change(options, host)
         check_workloads(options)
-        peers = peers_of(options, host, {str(name) for name in known})
-        found = chosen(options)
+        against = {
+            kind: options[PEERS[kind]] for kind in options["workloads"] if kind in PEERS and options[PEERS[kind]]
+        }
+        for kind, peer in against.items():
+            if peer not in {str(name) for name in known} or peer == host:
+                wrong = f"measure_{PEERS[kind]} is {shorten(peer, 60)}"
+                raise ValueError(f"{wrong}; it takes the inventory name of another host")
+        found = chosen(options, against)
         return {
             "changed": False,
             "host": host,
-            "peers": peers,
+            "peers": [*dict.fromkeys(against.values())],
+            "against": against,
             **found,
             "measures": bool(found["workloads"]),
             **{name: options[name] for name in ("rounds", "runs", "throttle", "calibration")},
             "most": max(options["rounds"], options["max_rounds"] or 0),
             "minutes": options["max_minutes"],
-            "seconds": seconds(options, found["workloads"]),
+            "seconds": seconds(options, dict.fromkeys(workload["name"] for workload in found["workloads"])),
             "at": time.time(),
         }
 
 
-def seconds(options: Mapping[str, Any], workloads: Sequence[Mapping[str, str]]) -> float:
+def seconds(options: Mapping[str, Any], workloads: Iterable[str]) -> float:
     """About how long a round of this host takes: idle windows, warm-up and runs of its workloads and of the control."""
     runs, total = options["runs"] + options["warmup"], 0.0
     for kind in workloads:
-        each = options[RUN_SECONDS.get(kind["name"], "run_seconds")]
-        count = math.prod(len(options[name]) for name in SERIES[kind["name"]])
+        each = options[RUN_SECONDS.get(kind, "run_seconds")]
+        count = math.prod(len(options[name]) for name in SERIES[kind])
         total += options["idle_seconds"] + runs * each * count
     return total + (runs * options["run_seconds"] if total and options["control"] else 0.0)
 
 
-def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+def chosen(options: Mapping[str, Any], against: Mapping[str, str]) -> dict[str, Any]:
     """The workloads that this host measures, with their task files, and those whose server stays for all rounds.
 
-    Servers that would share a fixed port start for one round each.
+    Servers that would share a fixed port start for one round each. Each load of the enqueue server is a call of its
+    own. Ansible measures on all hosts at once only where they have the same entries, so their peers stand apart.
     """
-    with_peer = [name for name in options["workloads"] if name in PEERS and options[PEERS[name]]]
-    names = [name for name in options["workloads"] if name in with_peer or name not in PEERS or name == "command"]
-    staying = with_peer if not options["port"] or len(with_peer) < 2 else []
-    alone = set(with_peer).difference(staying)
-    workloads = [{"name": name, "tasks": "own_server" if name in alone else "measure"} for name in names]
-    return {"workloads": workloads, "servers": staying}
+    alone = bool(options["port"]) and len(against) > 1
+    workloads = [
+        {"name": name, "load": load, "what": WHAT[name], "tasks": "own_server" if alone and name in against else "call"}
+        for name in options["workloads"]
+        if name in against or name not in PEERS or name == "command"
+        for load in (options["enqueue_loads"] if name == "enqueue" else [""])
+    ]
+    first = {workload["name"]: workload for workload in reversed(workloads)}
+    return {"workloads": workloads, "servers": [] if alone else [first[name] for name in against]}
 
 
 def check_change(options: Mapping[str, Any], host: str) -> None:
@@ -161,14 +178,3 @@ def check_commands(given: Sequence[Any]) -> None:
         SETS["command"].check(checked.validated_parameters["measure_commands"])
     except MeasureError as error:
         raise ValueError(f"measure_commands: {error}") from None
-
-
-def peers_of(options: Mapping[str, Any], host: str, known: set[str]) -> list[str]:
-    """The hosts that the chosen workloads measure against; ValueError if one of them cannot be a peer of this host."""
-    found = []
-    for name in dict.fromkeys(PEERS[kind] for kind in options["workloads"] if kind in PEERS):
-        peer = options[name]
-        if peer and (peer not in known or peer == host):
-            raise ValueError(f"measure_{name} is {shorten(peer, 60)}; it takes the inventory name of another host")
-        found += [peer] if peer else []
-    return list(dict.fromkeys(found))

@@ -190,7 +190,7 @@ notes:
     C(<results>/<change>/<host>/<phase>-<round>-<workload>-<peer>.json). A round that is stored already is refused
     before anything is measured.
   - Connections to the servers of this collection (pingpong, and the port for the counters of every tool) have to send
-    the random token of the session within 5 seconds. The programs of other tools (niping, netperf, qperf, sockperf)
+    the random token of the session within 5 seconds. The programs of other tools
     know no token and serve everybody who reaches their port while the server runs.
   - The server process stays after the connection of Ansible has ended. If systemd-logind is set to
     C(KillUserProcesses=yes), use C(become) with a user that lingers.

@@ -7,36 +7,41 @@
 DOCUMENTATION = r"""
 ---
 module: experiment
-short_description: Plan an experiment with several levels of a tuning, go on with it, and tell which level won
+short_description: Plan a measurement of several states, go on with it, and tell which level won
 version_added: 0.1.0
 description:
   - Keeps the plan of an experiment in C(<results>/<change>/experiment.json) on the controller, with its factors,
     their levels, the order in which they are measured and the seed that this order was drawn with.
   - Reads from the records of the change which steps are done, so that an interrupted experiment can be resumed.
-  - It changes nothing on any host. The role C(zpower.sap_tuning.experiment) applies the levels, measures them and
-    takes them back; use that.
-  - The variables of the role that say what is measured, such as C(experiment_factors), are options without
-    C(experiment_) in front. An option that is not given has the value of its variable.
+  - In the role C(zpower.sap_tuning.before_after), whose session has the two states C(before) and C(after), it reads
+    from the records what there is to continue. It keeps no plan then.
+  - It changes nothing on any host. The roles apply the states, measure them and take them back; use those.
+  - The variables of the role, such as C(experiment_factors), are options without the name of the role in front. An
+    option that is not given has the value of its variable.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
   event:
     description:
       - The point that the role has reached. The old name C(state) is deprecated.
+      - V(begun) returns what all hosts of C(before_after) have in common, such as the number of the session. It fails
+        if the hosts ask for different plans, if the change cannot be continued, or if measuring is pointless according
+        to a calibration.
       - V(planned) makes the plan, or resumes the existing one, and returns the steps that are left. A plan
         with other factors, baseline or seed under the name of an existing one is refused. More rounds or more
-        minutes continue an existing one.
+        minutes continue an existing one. In C(before_after), it returns the session of this host.
       - V(looked) ends the experiment if every level is decided, or if the next O(part) would end after
         O(max_minutes) of the plan.
       - V(decided) returns the level that won, from the records of the change.
-      - V(ended) notes in the plan that the session which V(planned) began is over, and how.
+      - V(ended) notes in the plan that the session which V(planned) began is over, and how. Without O(kept) it returns
+        the level that won, too. In C(before_after), it returns how the host is left.
       - The roles C(experiment) and C(before_after) call the others in each step. V(set) fails if O(level) is not in
         force, V(held) if it is no longer in force, and V(measured) keeps the tuning records of the step, if the peers
         are at the same one.
     type: str
     version_added: 1.0.0
     aliases: [state]
-    choices: [planned, set, held, measured, looked, decided, ended]
+    choices: [begun, planned, set, held, measured, looked, decided, ended]
     default: planned
   max_minutes:
     description:
@@ -123,7 +128,7 @@ steps:
   elements: dict
   sample:
     - {phase: all, round: 1, session: 1, label: all 1, hosts: [app1], name: all, vars: {rps_state: present}, probe: {},
-       set: [rps], found: []}
+       back: [rps], set: [rps], found: []}
 parts:
   description:
     - Which of RV(steps) lie before each look at the records, from RV(ignore:begin) to before RV(ignore:end), counted
@@ -144,8 +149,8 @@ so_far:
   type: str
   sample: all −3.0 % to +14.2 %
 tunings:
-  description: The tunings that take part, or with O(event=decided) those that the winner sets.
-  returned: event=planned or event=decided
+  description: The tunings that take part; with V(decided) and V(ended) of O(event) those that the winner sets.
+  returned: event=planned, event=decided or event=ended
   type: list
   elements: str
   sample: [rps]
@@ -162,17 +167,17 @@ remarks:
   sample: ['6 rounds are too few for a winner: 2 levels beside the baseline need 8']
 winner:
   description: The level that won, or null.
-  returned: event=decided
+  returned: event=decided or event=ended
   type: str
   sample: every-4
 vars:
   description: The variables of the winner.
-  returned: event=decided
+  returned: event=decided or event=ended
   type: dict
   sample: {rps_state: present, rps_every: 4}
 progress:
   description: How far the experiment came, in steps that every host has done.
-  returned: event=decided
+  returned: event=decided or event=ended
   type: dict
   sample: {done: 24, steps: 24, complete: true}
 lost:
@@ -180,6 +185,34 @@ lost:
   returned: event=ended
   type: dict
   sample: {app1: ''}
+lines:
+  description: The plan of C(before_after) in sentences.
+  returned: event=planned in C(before_after)
+  type: list
+  elements: str
+  sample: ["At most 8 rounds of each state; it ends after 6 if the verdict is certain then."]
+succeeded:
+  description: Whether both states were measured.
+  returned: event=ended in C(before_after)
+  type: bool
+  sample: true
+back:
+  description: The tunings to take back first, to the values of RV(checkpoint), or to the first ones if that is empty.
+  returned: event=ended in C(before_after)
+  type: list
+  elements: str
+  sample: [rps]
+checkpoint:
+  description: The name of the change if values are set for a while; else empty.
+  returned: event=planned, or event=ended in C(before_after)
+  type: str
+  sample: rps-2026-11
+set:
+  description: The tunings to set then.
+  returned: event=ended in C(before_after)
+  type: list
+  elements: str
+  sample: [rps]
 errors:
   description: By host why it did not do all steps, or has no longer what was found.
   returned: event=ended

@@ -12,7 +12,7 @@ version_added: 0.1.0
 description:
   - Measures one round of a set of workloads and records every run with the CPU time it cost.
   - With O(workload=network), transactions and streams between two hosts, over one or many connections. They are run
-    by C(pingpong), which comes with this collection, or by C(netperf), C(qperf) or C(sockperf) if the program is
+    by C(pingpong), which comes with this collection, or by the program of O(network.tool) if it is
     installed on both hosts.
   - With O(workload=fio) reads and writes of files, with O(workload=openssl) encryption, both on this host
     alone and with O(side=client).

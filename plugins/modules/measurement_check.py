@@ -51,17 +51,23 @@ peers:
   elements: str
   sample: [sapdb1]
 workloads:
-  description: Those of C(measure_workloads) that this host measures, with their task files in the role C(measure).
+  description: Those of C(measure_workloads) that this host measures, each load of C(enqueue) apart, with their task
+    files in the role C(measure).
   returned: success
   type: list
   elements: dict
-  sample: [{name: niping, tasks: measure}]
+  sample: [{name: niping, load: '', what: round trips, tasks: call}]
 servers:
   description: Those of them whose server on the peer stays for all rounds.
   returned: success
   type: list
-  elements: str
-  sample: [niping]
+  elements: dict
+  sample: [{name: niping, load: '', what: round trips, tasks: call}]
+against:
+  description: The peer of each workload that has one.
+  returned: success
+  type: dict
+  sample: {niping: sapdb1}
 rounds:
   description:
     - The value of C(measure_rounds). RV(ignore:runs), RV(ignore:throttle), RV(ignore:calibration) and

@@ -57,7 +57,9 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu imp
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import command, figures, fio, openssl
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enq_admin, enq_statistics, enqt
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import netperf, niping, qperf, sockperf
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net.network import KINDS
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net.request import NETWORK_TOOLS
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, profile, rtprio, sapcontrol
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.modules import platform_info, platform_settings_info
@@ -180,6 +182,12 @@ def wire_object(data: bytes) -> object:
         return wire.Lines(ours).read_object()
 
 
+def network_tool(kind: type[Any], name: str) -> Callable[[str], object]:
+    """What reads the output of a network tool in a workload of this name."""
+    workload = kind("/usr/bin/tool", "1", ("10.0.0.2", 1), KINDS[name], 1)
+    return lambda text: workload.read([text])
+
+
 def nmon_snapshots(text: str) -> object:
     return list(nmon.Reader(text.splitlines(keepends=True)).samples())
 
@@ -275,10 +283,11 @@ OF_TEXT: dict[str, tuple[Callable[[str], object], Sequence[bytes], Allowed]] = {
     "environment": (command.variables, [b'{"A": "b"}', b"eyJBIjogImIifQ=="], OWN),
     "openssl": (lambda text: openssl.parse(text, "aes-128-gcm", 1024, 1), files("openssl/*.txt"), OWN),
     "openssl version": (lambda text: re.search(openssl.VERSION[1], text), OPENSSL, NONE),
-    "netperf": (lambda text: netperf.parse(text, ["THROUGHPUT", "MEAN_LATENCY"]), NETWORK, OWN),
-    "qperf": (lambda text: qperf.parse(text, "latency", "us"), NETWORK, OWN),
-    "sockperf ping-pong": (sockperf.parse_ping_pong, NETWORK, OWN),
-    "sockperf throughput": (sockperf.parse_throughput, NETWORK, OWN),
+    **{
+        f"{name} {kind}": (network_tool(tool.Workload, kind), NETWORK, OWN)
+        for name, tool in NETWORK_TOOLS.items()
+        for kind in ("latency", "strWrite")
+    },
     "counters cpu": (lambda text: counters.parse_cpu(text, 100), MEASURE, NONE),
     "counters retransmits": (counters.parse_retransmits, MEASURE, NONE),
     "counters rps": (counters.parse_received_rps, MEASURE, NONE),

@@ -16,7 +16,7 @@ import reports
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled, side_effects, tails
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.next_steps import CONFIRM_FROM
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.wording import verdict_on
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import Measured, knee
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import knee
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import together
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import gates, looks
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.ranks import hodges_lehmann_ratio
@@ -255,10 +255,9 @@ def summed(changes: int, session: float, effect: float, number: int) -> Seen:
 def bends(speeds: tuple[float, ...], rounds: int, sigma: float, number: int) -> Seen:
     """A curve with these speedups at 1, 2, 4 and so on."""
     rng = generator(f"bends {speeds} {rounds} {sigma} {number}")
-    curve = [
-        Measured(2.0**place, (speed * np.exp(rng.normal(0.0, sigma, rounds))).tolist())
-        for place, speed in enumerate(speeds)
-    ]
+    curve = {
+        2.0**place: (speed * np.exp(rng.normal(0.0, sigma, rounds))).tolist() for place, speed in enumerate(speeds)
+    }
     return ["knee"] * (knee(curve, "higher") is not None), rounds
 
 

@@ -16,7 +16,7 @@ from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
-from ansible_collections.zpower.sap_tuning.plugins.action import before_after, experiment
+from ansible_collections.zpower.sap_tuning.plugins.action import experiment
 from ansible_collections.zpower.sap_tuning.plugins.modules.tunings import DOCUMENTATION
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
@@ -91,13 +91,12 @@ def step(folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1) -
     linked_collection(folder, "tunings", NOTING)
     tunings = [*level["set"], *level["found"]]
     session = {"kind": "level", "tunings": tunings, "checkpoint": "c1", "varied": level["vars"], "change": "c1"}
-    session["steps"] = [{"set": level["set"]}]
     facts = {"__session": session, "__session_mine": tunings, "experiment_lease": 900}
     tasks = [
         {"ansible.builtin.set_fact": {**facts, "__measure_ready": {"workloads": []}}},
         {
-            "ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "level.yml"),
-            "vars": {"__session_step": {**level, **STEP}, "__session_index": 0},
+            "ansible.builtin.include_tasks": str(EXPERIMENT / "tasks" / "step.yml"),
+            "vars": {"__session_step": {**level, **STEP, "back": tunings}, "__session_index": 0},
         },
         # for a later play of the same run, such as site
         {"ansible.builtin.assert": {"that": LATER}},
@@ -121,19 +120,6 @@ def test_the_variables_of_a_level_win_in_its_calls_and_nowhere_else(tmp_path: Pa
     assert set(back) == {"check", "cpu_polarization", "rps"} and back["check"] is False
     # the options of a way back, such as the instances to restart, are those of the level
     assert back["rps"] == {**both, **chosen, "state": "restored"}
-
-
-@pytest.mark.parametrize(
-    ("before", "back"),
-    [([], ["rps"]), ([[]], []), ([["rps"]], ["rps"]), ([["rps"], []], []), ([[], ["cpu_polarization"]], ["rps"])],
-)
-def test_a_step_that_set_nothing_is_not_taken_back(before: list[list[str]], back: list[str]) -> None:
-    """The first step may follow a session that was interrupted; a level that is set is always taken back."""
-    first, *_others = yaml.safe_load((EXPERIMENT / "tasks" / "level.yml").read_text("utf-8"))
-    assert first["name"] == "Take back the level before" and first["vars"]["zpower_rollback"] is True
-    session = {"steps": [{"set": names} for names in [*before, ["rps"]]]}
-    variables = {"__session": session, "__session_index": len(before), "__session_mine": ["rps"]}
-    assert templated(first["vars"]["__tune_names"], variables) == back
 
 
 @pytest.mark.gate
@@ -162,7 +148,7 @@ def test_no_part_is_measured_after_every_level_is_decided(tmp_path: Path, noise:
     plan_files.write(tmp_path / "results", plan)
     shutil.copy(EXPERIMENT / "tasks" / "part.yml", tmp_path)
     stub = {"ansible.builtin.debug": {"msg": "measured {{ __session_step.phase }}; {{ __session_part.rounds }}"}}
-    (tmp_path / "level.yml").write_text(json.dumps([stub]))
+    (tmp_path / "step.yml").write_text(json.dumps([stub]))
     names = {8: "one", 10: "two", 12: "three"}
     parts = [{"rounds": rounds, "begin": at, "end": at + 1, "next": int(at < 2)} for at, rounds in enumerate(names)]
     left = [{"phase": name, "round": rounds, "label": name, "session": 1} for rounds, name in names.items()]
@@ -189,7 +175,6 @@ def test_no_part_is_measured_after_every_level_is_decided(tmp_path: Path, noise:
 
 
 READY = {"measures": True, "peers": ["app2"]}
-BEGUN = {"session": 1, "rounds": 6, "most": 16, "minutes": 0, "done": 0, "last": 0}
 STEP_2 = {"phase": "every-4", "round": 2}
 
 
@@ -231,49 +216,6 @@ def test_before_and_after_of_a_change_with_records_is_refused_before_the_host_is
     assert "no host of this play has a measure_peer" in text
 
 
-def order_of(*restarts: list[dict[str, str]]) -> str:
-    """The order that before_after chooses for hosts whose tunings say this."""
-    found = {"tunings": ["rps", "sap_profile"], "untouched": ["rps", "sap_profile"], "design": "auto"}
-    known = {
-        "__before_after_found": found,
-        "__measure_ready": {**READY, "host": "app1", "seconds": 1.0, "throttle": 1, "calibration": "none"},
-        "__session": BEGUN,
-    }
-    hosts = {
-        f"app{at}": {**known, "__tunings_result": {"tunings": {"sap_profile": {}}, "tuning": rows}}
-        for at, rows in enumerate(restarts, 1)
-    }
-    play = {**hosts["app1"], "hostvars": hosts, "ansible_play_batch": [*hosts]}
-    plan = run_action(before_after, {"event": "planned", "change": "c1", "seed": "c1"}, variables=play)
-    return str(plan["design"])
-
-
-def test_a_host_that_takes_part_in_no_measurement_is_not_tuned() -> None:
-    idle = {"__before_after_found": {"tunings": ["rps"]}, "__measure_ready": {"measures": False, "peers": []}}
-    play = {**idle, "__session": BEGUN, "hostvars": {"app1": idle}, "ansible_play_batch": ["app1"]}
-    with pytest.raises(AnsibleActionFail, match="app1 would be tuned and not measured: it has no measure_peer"):
-        run_action(before_after, {"event": "planned", "change": "c1", "seed": "c1"}, variables=play)
-
-
-def row(restart: str, verdict: str = "drifted") -> dict[str, str]:
-    return {"name": "sap_profile", "subject": "x", "verdict": verdict, "restart": restart}
-
-
-@pytest.mark.parametrize(
-    ("rows", "order"),
-    [
-        ([[row("none")]], "alternate"),
-        ([[]], "alternate"),
-        ([[row("instance")]], "blocks"),
-        ([[row("none"), row("reboot")]], "blocks"),
-        ([[row("instance", "not_applicable"), row("reboot", "unsupported")]], "alternate"),
-        ([[row("none")], [row("device")]], "blocks"),
-    ],
-)
-def test_states_take_turns_only_if_nothing_waits_for_a_restart(rows: list[list[dict[str, str]]], order: str) -> None:
-    assert order_of(*rows) == order
-
-
 def test_check_mode_tries_every_level_and_measures_none() -> None:
     tasks = yaml.safe_load((EXPERIMENT / "tasks" / "main.yml").read_text("utf-8"))
     name = "ansible.builtin.include_tasks"
@@ -297,9 +239,9 @@ def test_check_mode_tries_every_level_and_measures_none() -> None:
 def test_restored_sets_nothing(final: str, winner: str | None, lost: bool, sets: bool) -> None:
     """After the levels are taken back, only one task of the role sets values: those of the winner."""
     tasks = yaml.safe_load((EXPERIMENT / "tasks" / "run.yml").read_text("utf-8"))
-    after = tasks[next(place for place, task in enumerate(tasks) if task["name"] == "End the session") :]
+    after = tasks[next(place for place, task in enumerate(tasks) if task["name"].startswith("End the session")) :]
     (setting,) = [task for task in after if "ansible.builtin.include_tasks" in task]
     assert setting["ansible.builtin.include_tasks"] == "keep.yml"
-    outcome = {"__experiment_decision": {"winner": winner}, "__experiment_end": {"lost": {"app1": lost}}}
+    outcome = {"__session_end": {"winner": winner, "lost": {"app1": lost}}}
     variables = {"inventory_hostname": "app1", "experiment_final": final, **outcome}
     assert str(templated(f"{{{{ {setting['when']} }}}}", variables)) == str(sets)

@@ -132,7 +132,7 @@ BLOCKS = "".join(f"# zpower.sap_tuning begin {one}\n# zpower.sap_tuning end {one
         (targets.niping.parse_error, "* ERROR " + " " * LONGEST),
         (targets.niping.parse_error, "*** ERROR " + " " * LONGEST),
         (targets.enq_admin.parse_info, "2026-01-01 00:00:00;" + " " * LONGEST + ";x"),
-        (targets.sockperf._TOTAL.search, "[Total Run] RunTime=1 sec;" * (LONGEST // 4)),
+        (targets.NETWORK_TOOLS["sockperf"]._TOTAL.search, "[Total Run] RunTime=1 sec;" * (LONGEST // 4)),
         (startup.parse_chdev, "chdev -l en0 -a " + "x" * LONGEST),
         (access_lists.parse_aixc, "extended permissions\n permit rw- a" + " " * LONGEST + "b"),
         (blocks, BLOCKS),

@@ -204,13 +204,17 @@ def test_servers_that_share_a_fixed_port_run_one_after_another(tmp_path: Path) -
     ]
 
 
+ROUND = {
+    "ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": "call"},
+    "vars": {"__measure_workload": "{{ __measure_ready.workloads[0] }}"},
+}
 LOSE_SERVER = [
-    {
-        "name": part,
-        "ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": part},
-        "vars": {"__measure_total": 2, "__measure_rounds": [1, 2], "__measure_before": 0, "__measure_began": 0},
-    }
-    for part in ("ready", "start", "rounds", "stop")
+    *(
+        {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": part}}
+        for part in ("ready", "start")
+    ),
+    *({**ROUND, "vars": {**ROUND["vars"], "__measure_round": {"number": at, "done": 0}}} for at in (1, 2)),
+    {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": "stop"}},
 ]
 # a killed process may still answer: its port is refused only once the kernel has ended it
 KILL_AND_WAIT = """\
@@ -242,7 +246,7 @@ def test_a_server_that_is_gone_is_started_again(tmp_path: Path) -> None:
     variables = {"zpower_change": "c1", "zpower_results": str(tmp_path / "results"), "measure_peer": "peer"}
     # Another test that runs here at the same time would at once take a port of the default range that becomes free.
     variables |= {**QUICK, **PINGPONG, "measure_port": free_port(), "measure_run_seconds": 0.1}
-    variables |= {"measure_control": False}
+    variables |= {"measure_control": False, "__measure_total": 2}
     hosts = {"app1": {**local, **variables}, "peer": {**local, **HERE}}
     (tmp_path / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts}}))
     (tmp_path / "play.yml").write_text(json.dumps([{"hosts": "app1", "gather_facts": False, "tasks": LOSE_SERVER}]))

@@ -34,7 +34,6 @@ DEFAULTS = {
 }
 # the value of an option that was called state, further options, and what only that value can answer
 EVENTS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "before_after": ({}, "found", '"untouched": []'),
     "calibrate": ({"rounds": 8, "results": "."}, "planned", '"first_round": 1'),
     "experiment": ({"change": "c1"}, "decided", "has no plan of an experiment"),
     "rollout": ({}, "planned", "rollout_change is not set"),

@@ -72,8 +72,8 @@ def _add_sysfs(whole, raw, tree):
     names, reason = {}, ""
     if entry is not None and entry.kind == FILE:
         try:
-            kernel, cut = reading.read_archive(entry.value, "sysfs.tgz", whole.budget)
-            names, reason = kernel.names("/sys"), "sysfs.tgz is cut off" if cut else ""
+            kernel = reading.read_archive(entry.value, "sysfs.tgz", whole.budget)
+            names, reason = kernel.names("/sys"), kernel.cut
         except Exceeded:
             raise
         except HostError as error:
@@ -82,7 +82,7 @@ def _add_sysfs(whole, raw, tree):
         tree.put("/sys", Entry(FOLDER, names))
         if reason:
             whole.notes.append("%s: what came after that is missing" % reason)
-            whole.cut, whole.cut_below = whole.cut or reason, "/" if whole.cut else "/sys"
+            tree.cut, tree.cut_below = reason, "/sys"
     elif copied:
         _add_links(tree, raw.text("/sysfs.out") + raw.text("/sysfsfiles.out"))
         why = " (%s)" % reason if reason else ""

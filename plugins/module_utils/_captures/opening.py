@@ -22,20 +22,20 @@ class _Whole:
         self.path = path
         self.name = os.path.basename(os.path.realpath(path) if os.path.isdir(path) else path)
         self.budget = Budget(path)
-        self.notes = []
-        self.cut, self.cut_below = "", "/"
+        self.notes, self.cut = [], ""
 
     def read(self, content, archive):
         """The Tree of the outermost archive, or of one in it."""
-        raw, cut = reading.read_archive(content, archive, self.budget)
-        if cut:
-            self.cut = "%s is cut off" % os.path.basename(archive)
+        raw = reading.read_archive(content, archive, self.budget)
+        if raw.cut:
+            self.cut = raw.cut
             self.notes.append("%s: what came after that is missing" % self.cut)
         return raw
 
     def host(self, kind, tree, hostname="", taken=""):
         """The CapturedHost; hostname, taken: from the name of the capture or from its texts."""
-        tree.cut, tree.cut_below = self.cut, self.cut_below
+        if self.cut:
+            tree.cut, tree.cut_below = self.cut, "/"
         texts = [tree.text(path).strip() for path in ("/proc/sys/kernel/hostname", "/etc/hostname")]
         hostname = next(filter(None, texts), hostname)
         return CapturedHost(Capture(kind, self.path, shown(hostname), taken, self.notes), tree)

@@ -124,7 +124,7 @@ def _no_archive(stream):
 
 
 def read_archive(content, archive, budget):
-    """(Tree, whether the archive is cut off) of an archive. content: see Stream.
+    """The Tree of an archive, which knows whether that is cut off. content: see Stream.
 
     Raises HostError with a sentence that names the archive.
     """
@@ -148,7 +148,8 @@ def read_archive(content, archive, budget):
     else:
         with contextlib.suppress(EOFError):
             stream.seek(stream.tell() + limits.MOST_AFTER_END)
-    return found, stream.cut
+    found.cut = "%s is cut off" % os.path.basename(archive) if stream.cut else ""
+    return found
 
 
 def _entry(member, path, found, stream):

@@ -54,78 +54,71 @@ _FILES = ("Configuration File", "Log File", "File Content")
 
 def read(whole, raw):
     """The CapturedHost of a supportconfig."""
-    reader = _Reader(raw.only((), "a supportconfig does not hold it"), raw.names("/"))
-    for text in _TEXTS:
-        reader.read(text, raw.text("/" + text))
+    tree, texts, removed = raw.only((), "a supportconfig does not hold it"), raw.names("/"), []
+    tree.lacks("", "/dev/null")
+    for text, paths in _HELD:
+        tree.lacks("" if text in texts else "the supportconfig was taken without %s" % text, *paths)
+    tree.lacks("the supportconfig has no output of sysctl -a", "/proc/sys")
+    tree.lacks("supportconfig has the text of units since 3.2.14", *_UNITS)
+    for top in _UNITS:
+        tree.lacks("a supportconfig has no links of systemd", top + "/*.wants", top + "/*.requires")
+    for name in _TEXTS:
+        text = raw.text("/" + name)
+        if sections.REMOVED in text:
+            removed.append(name)
+        for section in sections.supportconfig_sections(text):
+            if section.kind in _FILES:
+                _add_file(tree, name, section)
+            elif section.kind == "Command" and not section.cut:
+                _add_command(tree, name, section)
     whole.notes.append("comments in files are not in a supportconfig, so blocks of this collection are not seen")
-    if reader.removed:
-        whole.notes.append("supportconfig removed values from %s" % ", ".join(reader.removed))
+    if removed:
+        whole.notes.append("supportconfig removed values from %s" % ", ".join(removed))
     if "_scrubbed" in whole.name or "_scrubbed" in whole.path:
         whole.notes.append("the supportconfig is scrubbed: names and addresses in it are not the machine's")
     match = _NAME.match(whole.name)
     taken, host = ("20%s-%s-%sT%s:%s" % match.groups()[1:], match.group(1)) if match else ("", "")
-    return whole.host("supportconfig", reader.tree, host, taken)
+    return whole.host("supportconfig", tree, host, taken)
 
 
-class _Reader:
-    """Reads the texts into a Tree. texts: the names of those that the capture has."""
+def _add_file(tree, name, section):
+    missing, part = _MISSING.match(section.what), _PART.match(section.what)
+    path = (missing or part).group(1) if missing or part else section.what
+    texts = next((texts for prefixes, texts in _BELONGS if path.startswith(prefixes)), ())
+    if name not in texts or posixpath.normpath(path) != path or any(sign < " " for sign in path):
+        return
+    if missing:
+        tree.lacks("", path)
+    elif part:
+        tree.lacks("the supportconfig has only the end of this file", path)
+    else:
+        tree.add_text(path, section.body, name)
 
-    def __init__(self, tree, texts):
-        self.tree, self.removed = tree, []
-        self.tree.lacks("", "/dev/null")
-        for text, paths in _HELD:
-            self.tree.lacks("" if text in texts else "the supportconfig was taken without %s" % text, *paths)
-        self.tree.lacks("the supportconfig has no output of sysctl -a", "/proc/sys")
-        self.tree.lacks("supportconfig has the text of units since 3.2.14", *_UNITS)
-        for top in _UNITS:
-            self.tree.lacks("a supportconfig has no links of systemd", top + "/*.wants", top + "/*.requires")
 
-    def read(self, name, text):
-        """Read one text (env.txt)."""
-        if sections.REMOVED in text:
-            self.removed.append(name)
-        for section in sections.supportconfig_sections(text):
-            if section.kind in _FILES:
-                self._file(name, section)
-            elif section.kind == "Command" and not section.cut:
-                self._command(name, section)
+def _add_command(tree, name, section):
+    program, dummy, rest = section.what.partition(" ")
+    command = posixpath.basename(program) + (" " + rest if rest else "")
+    if name == "env.txt" and command == "sysctl -a":
+        if sections.add_sysctls(section.body, "sysctl -a in env.txt", tree):
+            tree.lacks("", "/proc/sys")
+    elif name == "hardware.txt" and command == "lscpu":
+        _add_lscpu(tree, section.body)
+    elif name == "systemd.txt" and _UNIT.match(command):
+        tree.lacks("", *_UNITS)
+        for path, text in sections.unit_files(section.body, _UNIT.match(command).group(1)):
+            if posixpath.normpath(path) == path and "/systemd/" in path:
+                tree.add_text(path, text, name)
+    elif name == "plugin-ha_sap.txt" and command == "cat /usr/sap/sapservices":
+        tree.add_text("/usr/sap/sapservices", section.body, name)
 
-    def _file(self, name, section):
-        missing, part = _MISSING.match(section.what), _PART.match(section.what)
-        path = (missing or part).group(1) if missing or part else section.what
-        texts = next((texts for prefixes, texts in _BELONGS if path.startswith(prefixes)), ())
-        if name not in texts or posixpath.normpath(path) != path or any(sign < " " for sign in path):
-            return
-        if missing:
-            self.tree.lacks("", path)
-        elif part:
-            self.tree.lacks("the supportconfig has only the end of this file", path)
-        else:
-            self.tree.add_text(path, section.body, name)
 
-    def _command(self, name, section):
-        program, dummy, rest = section.what.partition(" ")
-        command = posixpath.basename(program) + (" " + rest if rest else "")
-        if name == "env.txt" and command == "sysctl -a":
-            if sections.add_sysctls(section.body, "sysctl -a in env.txt", self.tree):
-                self.tree.lacks("", "/proc/sys")
-        elif name == "hardware.txt" and command == "lscpu":
-            self._lscpu(section.body)
-        elif name == "systemd.txt" and _UNIT.match(command):
-            self.tree.lacks("", *_UNITS)
-            for path, text in sections.unit_files(section.body, _UNIT.match(command).group(1)):
-                if posixpath.normpath(path) == path and "/systemd/" in path:
-                    self.tree.add_text(path, text, name)
-        elif name == "plugin-ha_sap.txt" and command == "cat /usr/sap/sapservices":
-            self.tree.add_text("/usr/sap/sapservices", section.body, name)
-
-    def _lscpu(self, body):
-        """What lscpu prints as the kernel's file has it."""
-        for line in body.splitlines():
-            label, colon, value = line.partition(":")
-            label, value = label.strip(), value.strip()
-            if label == "On-line CPU(s) list" and value:
-                self.tree.add_text("/sys/devices/system/cpu/online", value + "\n", "lscpu in hardware.txt")
-            elif label == "Dispatching mode" and value in ("horizontal", "vertical"):
-                number = "1" if value == "vertical" else "0"
-                self.tree.add_text("/sys/devices/system/cpu/dispatching", number + "\n", "lscpu in hardware.txt")
+def _add_lscpu(tree, body):
+    """Add what lscpu prints as the kernel's file has it."""
+    for line in body.splitlines():
+        label, colon, value = line.partition(":")
+        label, value = label.strip(), value.strip()
+        if label == "On-line CPU(s) list" and value:
+            tree.add_text("/sys/devices/system/cpu/online", value + "\n", "lscpu in hardware.txt")
+        elif label == "Dispatching mode" and value in ("horizontal", "vertical"):
+            number = "1" if value == "vertical" else "0"
+            tree.add_text("/sys/devices/system/cpu/dispatching", number + "\n", "lscpu in hardware.txt")

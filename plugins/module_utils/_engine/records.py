@@ -4,6 +4,10 @@
 
 from .tuning import RUNNING, STORED, Subject
 
+# publications that several tunings and checks cite
+STUDY = "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), %s"
+CRM = "SAP CRM 7.0 on IBM Z (IBM, v1.00, 2019-03-01), %s"
+SMC_R = "SMC-R on AIX for SAP, Experience report (IBM, v1.0, 2019-01-14)"
 _AFTER = {
     "device": "once the device is configured again",
     "instance": "after a restart of the instance",
@@ -136,7 +140,7 @@ def _unknown(subject):
 class NoKnobs:
     """As much of a Tuning as a Recorder needs for subjects without knobs."""
 
-    def __init__(self, name, sources, restart):
+    def __init__(self, name, sources=(), restart="none"):
         self.name = name
         self.sources = sources
         self.restart = restart
@@ -147,9 +151,10 @@ class NoKnobs:
     pending = changes
 
 
-def nothing_to_take_back(why="is empty"):
-    """The subject of a way back that has none. why: what the journal lacks."""
-    return Subject("all", reason="nothing to take back: the journal %s" % why)
+def nothing_to_take_back(name, why="is empty"):
+    """The result of a way back without subjects. why: what the journal lacks."""
+    subjects = [Subject("all", reason="nothing to take back: the journal %s" % why)]
+    return Recorder(NoKnobs(name), check_mode=False, restoring=True).result(subjects, subjects, {})
 
 
 def differences(tuning, subject, knobs, sentence="%s: %s, wanted %s"):

@@ -73,7 +73,7 @@ class Run:
         elif not self.check_mode:
             self._clean_up()
         if not subjects:
-            subjects = after = [self._nothing()]
+            return self._nothing()
         self._remark_probation(after)
         recorder = Recorder(self.tuning, self.check_mode, self.restoring)
         result = recorder.result(subjects, after, errors, changed, acted=not self.check_mode and changed)
@@ -81,13 +81,15 @@ class Run:
 
     def verified(self):
         """The result of a look at the requested values, which predicts no change."""
-        subjects = self._plan() or [self._nothing()]
+        subjects = self._plan()
+        if not subjects:
+            return self._nothing()
         after = [copy.copy(subject) for subject in subjects]
         result = Recorder(self.tuning, True, self.restoring).result(subjects, after, self._unseen())
         return dict(result, diff={"before": "", "after": ""}, **self.tuning.extra_results())
 
     def _nothing(self):
-        return nothing_to_take_back("has nothing of it" if self.back.keys() else "is empty")
+        return nothing_to_take_back(self.tuning.name, "has nothing of it" if self.back.keys() else "is empty")
 
     def _unseen(self):
         """{subject name: error} of the subjects whose plan is not permitted, or that the way back cannot read."""

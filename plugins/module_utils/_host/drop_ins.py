@@ -98,16 +98,6 @@ def own_path(folder, tuning):
     return "/etc/%s/%s%s.conf" % (folder, PREFIX, tuning.replace("_", "-"))
 
 
-def own_files(host):
-    """{tuning: the paths of its drop-in files} for all drop-in files of this collection on the host."""
-    found = {}
-    for folder in FOLDERS:
-        for path in host.glob(folder, PREFIX + "*"):
-            tuning = os.path.splitext(os.path.basename(path)[len(PREFIX) :])[0].replace("-", "_")
-            found.setdefault(tuning, []).append(path)
-    return found
-
-
 def temporaries(host, path):
     """The temporary files of runs that were killed while they replaced this file."""
     folder, name = os.path.split(host.real(path))

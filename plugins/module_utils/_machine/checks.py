@@ -7,14 +7,12 @@ Also reports tunings that are applied but not chosen. Each check returns one rec
 
 import socket
 
-from .._engine.places import journals
-from .._engine.records import observed
+from .._engine.places import journals, own_files
+from .._engine.records import STUDY, observed
 from .._host import kernel
-from .._host.drop_ins import own_files
 from . import facts, hardware
 from .note_checks import of_notes
 
-STUDY = "Performance Evaluation of SAP Application Servers on Z (IBM, v1.02, 2018-07-16), %s"
 GUESTS = {"zvm": "z/VM gives its guests one thread of a core", "kvm": "KVM gives its guests one thread of a core"}
 # logical processors of z/VM 6.3 and 6.4, with SMT 32 cores (IBM z13s Technical Guide, SG24-8294, "Simultaneous
 # Multithreading")

@@ -6,23 +6,20 @@ Only looks. Values without a journal and without a file of the collection cannot
 AIX, lines of /etc/fstab and files of chzdev.
 """
 
-import fnmatch
 import os
 import re
 
 from .._engine.journal import Journal
-from .._engine.places import CHECKPOINT, LEASE, PROBATION, folder_of, journals
+from .._engine.places import CHECKPOINT, LEASE, PROBATION, PROGRAMS, folder_of, journals, named, own_files, stem
 from .._engine.records import observed
 from .._engine.tuning import InputError
-from .._host.drop_ins import FOLDERS, DropIn
+from .._host.drop_ins import DropIn
 from .._host.host import TEMPORARY, HostError
 from .._host.lock import Busy, Lock
 from .._sap.instances import instances, profile_folder
 from .._sap.processes import read_text
 from .._sap.profile import MARKER
 from .._sap.writing import leftovers as profile_leftovers
-from ._about import FILES, PROGRAMS, SOURCES
-from ._own_files import own_files, stem
 from ._profiles import limits as sap_limits
 
 # the name of records that belong to no tuning
@@ -30,6 +27,8 @@ NAME = "leftovers"
 _ROLLBACK = "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags %s"
 # copies of a profile that SAP or an editor has made
 _COPY = re.compile(r"[~.]")
+# what a tuning has in the folders of journals, and what a killed run leaves of it
+_OF_TUNING = re.compile(r"(?:%s)?[a-z][a-z0-9_]*\.(?:json|lock|guardian|lease|pnet_ids|pyz)\b" % re.escape(TEMPORARY))
 
 
 def records(host, system):
@@ -121,9 +120,9 @@ def _remains(host, base, known):
         killed = [name for name in host.listdir(folder) if not _expected(name, folder == base, mine, known)]
         for name in killed:
             # the lease is that of all tunings of the checkpoint
-            others = [stem(one) for one in killed if name == LEASE and stem(one) in SOURCES]
-            tuning = (others or [stem(name)])[0]
-            found.setdefault(tuning if tuning in SOURCES else NAME, []).append(os.path.join(folder, name))
+            others = [one for one in killed if one != LEASE and _OF_TUNING.match(one)] if name == LEASE else [name]
+            tuning = stem(others[0]) if others and _OF_TUNING.match(others[0]) else NAME
+            found.setdefault(tuning, []).append(os.path.join(folder, name))
     return [_of_remains(name, paths) for name, paths in sorted(found.items())]
 
 
@@ -178,9 +177,7 @@ def _of_files(host, name, paths, has_journal):
 
 def _has_marks(host, path):
     """Whether a rollback without a journal removes a file: see Tuning.marked()."""
-    folder, name = os.path.split(path)
-    named = folder in FOLDERS or any(fnmatch.fnmatchcase(name, pattern) for _folder, pattern, _tuning in FILES)
-    if name.startswith(TEMPORARY) or not named:
+    if os.path.basename(path).startswith(TEMPORARY) or not named(path):
         # removed whatever it holds, so it is not read
         return True
     return bool(DropIn(host, path, "").blocks()) or path in dict(sap_limits.marked(host))

@@ -4,12 +4,10 @@
 
 import os
 import platform
+from importlib import util
 
-from .._engine.places import CHECKPOINT, LEASE, folder_of
-from .._engine.records import NoKnobs, Recorder, nothing_to_take_back
+from .._engine.places import CHECKPOINT, LEASE, folder_of, folders, own_files, stem
 from .._host.host import Host, HostError
-from ._about import FILES, RESTART, RESULTS, SOURCES
-from ._own_files import folders, own_files, stem
 
 
 def unused(names):
@@ -21,21 +19,14 @@ def unused(names):
         left = _left(Host())
     except HostError:
         return []
-    return [name for name in names if name in SOURCES and name not in left]
-
-
-def result(name):
-    """The result of an unused tuning's module for state: restored."""
-    subjects = [nothing_to_take_back()]
-    recorder = Recorder(NoKnobs(name, SOURCES[name], RESTART.get(name, "none")), check_mode=False, restoring=True)
-    return dict(recorder.result(subjects, subjects, {}), **RESULTS.get(name, {}))
+    # a name of no tuning is a mistake, which the module finds when it imports the tuning
+    known = [name for name in names if name.isidentifier() and util.find_spec("%s.%s" % (__package__, name))]
+    return [name for name in known if name not in left]
 
 
 def _left(host):
     """The names of all tunings of which the host has files, and some other names. Raises HostError in doubt."""
     found = {stem(name) for name in _journals(host)}
-    for folder in [os.path.dirname(folder) for folder, _pattern, _tuning in FILES if "*" in folder]:
-        _check(host, folder)  # before names in it are looked up
     for folder in folders(host):
         _check(host, folder)
     return found | set(own_files(host)) | set(own_files(host, killed=True))
@@ -45,8 +36,7 @@ def _journals(host):
     """The names in the folders of journals."""
     base = folder_of(platform.system())
     names = _names(host, base)
-    folders = [os.path.join(base, name) for name in names if name.startswith(CHECKPOINT)]
-    inner = [_names(host, folder) for folder in folders]
+    inner = [_names(host, os.path.join(base, name)) for name in names if name.startswith(CHECKPOINT)]
     # any tuning removes a folder that a killed run left empty
     if not all(set(some) - {LEASE} for some in inner + ([names] if host.exists(base) else [])):
         raise HostError("%s has an empty folder" % base)

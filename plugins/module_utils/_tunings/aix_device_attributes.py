@@ -3,7 +3,6 @@
 """Attributes of any AIX devices, such as maxuproc of sys0."""
 
 from .._engine.tuning import InputError
-from ._about import RESTART, SOURCES
 from ._aix_devices import DeviceTuning, check_name, texts
 
 
@@ -11,8 +10,8 @@ class AixDeviceAttributes(DeviceTuning):
     """params: the module's, see plugins/modules/aix_device_attributes.py."""
 
     name = "aix_device_attributes"
-    restart = RESTART["aix_device_attributes"]
-    sources = SOURCES["aix_device_attributes"]
+    restart = "device"
+    sources = ("AIX commands reference: lsattr, chdev",)
     options = dict(
         devices=dict(type="dict", default={}),
         when_busy=dict(type="str", choices=["fail", "defer"], default="fail"),

@@ -14,7 +14,6 @@ from .._aix.tunables import DEFAULT, LIVE_UPDATE, NEXT_BOOT, number
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.drop_ins import temporaries
 from .._host.host import HostError
-from ._about import SOURCES
 
 _KEY = re.compile(r"^(?:%s)\.[A-Za-z0-9_%%]+ (running|stored|live update)\Z" % "|".join(tunables.COMMANDS))
 _VALUE = re.compile(r"^[A-Za-z0-9_.,{}:+-]{1,128}\Z")
@@ -90,7 +89,10 @@ class AixTunables(Tuning):
     """params: the module's, see plugins/modules/aix_tunables.py. A subject is a tunable, such as no.tcp_nodelayack."""
 
     name = "aix_tunables"
-    sources = SOURCES["aix_tunables"]
+    sources = (
+        "AIX commands reference: no, vmo, schedo, ioo, raso, nfso",
+        "AIX documentation: tunables file format; interface-specific network options",
+    )
     options = dict(values=dict(type="dict", default={}))
 
     def __init__(self, host, params):

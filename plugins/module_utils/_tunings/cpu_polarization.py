@@ -10,6 +10,7 @@ import errno
 import re
 import time
 
+from .._engine.records import CRM, STUDY
 from .._engine.tuning import RUNNING, InputError, Knob
 from .._host import cpu_lists, kernel
 from .._host.drop_ins import DropIn
@@ -17,7 +18,6 @@ from .._host.host import HostError
 from .._machine import entitlement, hardware
 from .._machine.other_settings import SystemKnob
 from .._machine.services import LEAVES_VERTICAL_ALONE, hotplug_conflicts
-from ._about import SOURCES
 from ._system import SystemTuning, stored_line
 
 SUBJECT = "dispatching"
@@ -62,7 +62,7 @@ class CpuPolarization(SystemTuning):
     name = "cpu_polarization"
     subject = SUBJECT
     words = ("horizontal", "vertical")
-    sources = SOURCES["cpu_polarization"]
+    sources = (STUDY % "5.6", CRM % "4.2.1", "Linux kernel, arch/s390/kernel/topology.c")
     options = dict(
         mode=dict(type="str", choices=["vertical", "horizontal"], default="vertical"),
         wait_timeout=dict(type="int", default=75),

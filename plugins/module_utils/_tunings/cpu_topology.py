@@ -6,11 +6,11 @@ Kernel: arch/s390/kernel/topology.c; commits 1b25fda05334 (topology=on) and 51dc
 machine with topology information 1, the default there, uses it, and 0 or topology=off hides it.
 """
 
+from .._engine.records import STUDY
 from .._engine.tuning import RUNNING, Knob
 from .._host import cpu_lists
 from .._machine import hardware
 from .._machine.other_settings import command_line, conflict
-from ._about import SOURCES
 from ._sysctls import SysctlTuning
 from ._system import sysctl_path
 
@@ -29,7 +29,10 @@ class CpuTopology(SysctlTuning):
 
     name = "cpu_topology"
     subject = KEY
-    sources = SOURCES["cpu_topology"]
+    sources = (
+        STUDY % "5.4",
+        "Linux kernel, commit 1b25fda05334 (s390/topology: alternative topology for topology-less machines)",
+    )
     paths = {KEY: FILE}
     stored_as = "sysctl.d"
     header = "# CPU topology of a guest, kept by zpower.sap_tuning.cpu_topology: change it there, not here.\n"

@@ -13,7 +13,6 @@ from .._host import cpu_lists, kernel
 from .._machine import hardware
 from .._machine.other_settings import SystemKnob, of_system
 from . import cpu_polarization
-from ._about import SOURCES
 from ._sysctls import SysctlTuning, number_in
 from ._system import sysctl_path
 
@@ -28,7 +27,7 @@ class Hiperdispatch(SysctlTuning):
 
     name = "hiperdispatch"
     subject = KEY
-    sources = SOURCES["hiperdispatch"]
+    sources = ("Linux kernel, arch/s390/kernel/hiperdispatch.c",)
     header = "# HiperDispatch, kept by zpower.sap_tuning.hiperdispatch: change it there, not here.\n"
     # by the options; hd_<option> is the kernel's file, which takes an unsigned int
     table = {"steal_threshold": (0, 100), "delay_factor": (1, 2**32 - 1)}

@@ -12,7 +12,6 @@ import re
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.host import TEMPORARY, HostError
 from .._machine import hardware
-from ._about import RESTART, SOURCES
 from ._qeth.rules import ITEM, LEAST, MOST, RULES, at_boot, attributes, conflicts, planned, rule_files
 from ._rps.interfaces import CARDS, Interfaces
 
@@ -49,8 +48,13 @@ class Qeth(Tuning):
     """
 
     name = "qeth"
-    restart = RESTART["qeth"]
-    sources = SOURCES["qeth"]
+    restart = "device"
+    sources = (
+        "IBM support document swg21299070 (HiperSockets)",
+        "IBM Documentation, Linux on IBM Z, qeth device driver: inbound buffer count",
+        "Linux kernel, drivers/s390/net/qeth_core_sys.c",
+        "s390-tools: chzdev",
+    )
     options = dict(
         devices=dict(type="list", elements="str", default=["auto"]),
         buffer_count=dict(type="int", default=MOST),

@@ -11,12 +11,12 @@ import operator
 import os
 import re
 
+from .._engine.records import CRM, STUDY
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning, explained
 from .._host import cpu_lists
 from .._host.drop_ins import DropIn
 from .._host.host import HostError
 from .._machine.other_settings import at_boot
-from ._about import SOURCES
 from ._rps.cpus import UNITS, Cpus
 from ._rps.flow_entries import FLOW_ENTRIES, FLOW_KNOB, FlowEntries, rounded, same_parsed
 from ._rps.interfaces import NET, Interfaces, queue_path
@@ -55,7 +55,7 @@ class Rps(Tuning):
     """RPS of one host. params: the module's, see plugins/modules/rps.py."""
 
     name = "rps"
-    sources = SOURCES["rps"]
+    sources = (STUDY % "5.8", CRM % "4.2.2", "Linux kernel, Documentation/networking/scaling.rst")
     options = dict(
         state=dict(type="str", choices=["present", "off", "restored", "confirmed"], default="present"),
         interfaces=dict(type="list", elements="str", default=["auto"]),

@@ -7,6 +7,7 @@ With manage_rtprio each file that allows real-time priorities is a subject too.
 
 import platform
 
+from .._engine.records import CRM, SMC_R, STUDY
 from .._engine.tuning import RUNNING, STORED, InputError, Subject
 from .._host.drop_ins import DropIn
 from .._host.host import HostError
@@ -14,7 +15,6 @@ from .._machine.services import commands, pacemaker
 from .._sap import parameters, realtime
 from .._sap.instances import enqueue_beside
 from .._sap.profile import Profile, legible, shown, value_of
-from ._about import RESTART, SOURCES
 from ._profiles.files import ProfileTuning
 from ._profiles.limits import (
     HIGHEST,
@@ -47,8 +47,13 @@ class SapProfile(ProfileTuning):
     """SAP profiles of one host. params: the module's, see plugins/modules/sap_profile.py."""
 
     name = "sap_profile"
-    restart = RESTART["sap_profile"]
-    sources = SOURCES["sap_profile"]
+    restart = "instance"
+    sources = (
+        STUDY % "5.7",
+        CRM % "2.2.3",
+        "Performance & Scalability of Virtualized SAP Servers on RHEL (Red Hat, March 2008), 6.2",
+        SMC_R,
+    )
     options = dict(
         _ENTRY,
         profiles=dict(type="list", elements="dict", default=[], options=dict(_ENTRY, left_to=dict(type="str"))),

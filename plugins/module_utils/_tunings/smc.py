@@ -12,7 +12,6 @@ import platform
 from .._engine.tuning import RUNNING, STORED, Subject
 from .._host.host import HostError
 from .._sap.profile import legible, value_of
-from ._about import RESTART, SOURCES
 from ._profiles.files import ProfileTuning
 from ._profiles.restarts import OPTIONS as RESTART_OPTIONS
 from ._profiles.subjects import title
@@ -25,8 +24,13 @@ class Smc(ProfileTuning):
     """SMC of one host. params: the module's, see plugins/modules/smc.py."""
 
     name = "smc"
-    restart = RESTART["smc"]
-    sources = SOURCES["smc"]
+    restart = "instance"
+    sources = (
+        "Linux kernel, net/smc",
+        "smc-tools: smc_run, smc_pnet, smcr, smcd",
+        "RFC 7609 (SMC-R version 1)",
+        "IBM Documentation, Linux on IBM Z: setting up SMC",
+    )
     options = dict(
         OPTIONS,
         instances=dict(type="list", elements="str", default=[]),

@@ -7,8 +7,8 @@ import re
 from .._aix import system
 from .._aix.devices import UnknownAttributeError
 from .._aix.smc import ADDRESSES, ENABLED, PORTS, empty_lists, is_device
+from .._engine.records import SMC_R
 from .._engine.tuning import InputError
-from ._about import RESTART, SOURCES
 from ._aix_devices import DeviceTuning, check_name, texts
 
 DEVICE = "smcr0"
@@ -68,8 +68,12 @@ class SmcR(DeviceTuning):
     """params: the module's, see plugins/modules/smc_r.py."""
 
     name = "smc_r"
-    restart = RESTART["smc_r"]
-    sources = SOURCES["smc_r"]
+    restart = "device"
+    sources = (
+        SMC_R,
+        "AIX 7.2 documentation: Shared Memory Communications over RDMA (SMC-R)",
+        "SAP Note 2699513",
+    )
     options = dict(
         device=dict(type="str"),
         preset=dict(type="str", choices=["disabled", "enabled", "optimized"]),

@@ -5,7 +5,6 @@
 Kernel: Documentation/networking/smc-sysctl.rst, net/smc/smc_sysctl.c.
 """
 
-from ._about import SOURCES
 from ._sysctls import SysctlTuning
 from ._system import sysctl_path
 
@@ -18,7 +17,7 @@ class SmcSysctls(SysctlTuning):
 
     name = "smc_sysctls"
     subject = "net.smc"
-    sources = SOURCES["smc_sysctls"]
+    sources = ("Linux kernel, Documentation/networking/smc-sysctl.rst",)
     header = "# Settings of SMC, kept by zpower.sap_tuning.smc_sysctls: change them there, not here.\n"
     elsewhere = "net.smc exists on Linux only; AIX has the tuning smc_r"
     module = "smc"

@@ -9,7 +9,6 @@ sapconf or tuned sets is left to that tool.
 from .._engine import captured
 from .._engine.tuning import RUNNING, STORED, Subject
 from .._host.drop_ins import DropIn, temporaries
-from ._about import SOURCES
 from ._system import KernelTuning
 from ._system_base.requests import REQUESTS
 from ._system_base.shared_memory import FSTAB, POINT, in_gib, size_option
@@ -26,7 +25,12 @@ class SystemBase(KernelTuning):
     """The base values of one host, one subject per topic. params: the module's, see plugins/modules/system_base.py."""
 
     name = "system_base"
-    sources = SOURCES["system_base"]
+    sources = (
+        "saptune 3.2 (SUSE): SAP Notes 900929, 941735, 1275776, 1410736, 1771258, 1984787, 2578899, 3565382",
+        "sapconf 5.0.8 (SUSE)",
+        "tuned 2.28 (Red Hat), profile sap-netweaver",
+        "community.sap_install 1.9.0, role sap_general_preconfigure",
+    )
     options = dict(
         state=dict(type="str", choices=["observe", "present", "restored", "confirmed"], default="observe"),
         confirmed_state=dict(type="str", choices=["observe", "present", "restored"], default="present"),

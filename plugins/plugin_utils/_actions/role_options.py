@@ -61,6 +61,7 @@ def common_options(value_of: Callable[[str], Any]) -> dict[str, Any]:
     """
     rollback, confirm = (boolean(value_of(name), strict=False) for name in ("zpower_rollback", "zpower_confirm"))
     checkpoint, lease = value_of("zpower_checkpoint"), value_of("zpower_lease")
+    lease = None if lease == "" else lease
     only, compare = (value_of("zpower_probation") == word for word in ("only", "compare"))
     within = "0" if only or compare else _confirm_within(value_of("zpower_confirm_within"))
     if confirm and rollback:

@@ -11,7 +11,7 @@ from .._records.reading import MEASUREMENT, MOST_RUNS
 from .._records.round import MUST_MATCH, SIDES, microseconds
 from .._statistics.ranks import PRINTED, short
 from .fields import FieldError, merged, parse, show
-from .rows import Row, RowsError, Table
+from .rows import RowsError, Table
 
 TOOL = "import"
 PEER = "local"
@@ -25,6 +25,8 @@ OWN_METRICS |= {f"utilization_pct_{side}": f"{side}.utilization_pct" for side in
 """Metrics that are fields of their own in a row."""
 
 Values = dict[str, Any]
+Key = tuple[str, ...]
+"""Change, host, peer, workload and phase: a state whose rounds belong together."""
 
 
 class Imported(NamedTuple):
@@ -36,18 +38,8 @@ class Imported(NamedTuple):
     """The last record of each state whose rounds are numbered in the order of their rows."""
 
 
-class Entry(NamedTuple):
-    """A checked row; ``number`` is its round."""
-
-    where: str
-    values: Values
-    number: int = 0
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The state whose rounds it belongs to: change, host, peer, workload and phase."""
-        values = self.values
-        return values["change"], values["host"], values.get("peer", PEER), values["workload"], values["phase"]
+Placed = tuple[str, Values]
+"""The place of a row in words, and the record of its run."""
 
 
 def records_of(table: Table, *given: Mapping[str, Any]) -> Imported:
@@ -63,30 +55,33 @@ def records_of(table: Table, *given: Mapping[str, Any]) -> Imported:
             defaults = merged(defaults, parse(values))
         except FieldError as error:
             raise RowsError(f"{where}: {error}") from error
-    entries = []
+    placed: list[Placed] = []
     for row in table.rows:
         try:
-            entries.append(_entry(row, defaults))
+            placed.append((row.where, _record(merged(defaults, parse(row.values)))))
         except FieldError as error:
             problems.append(f"{row.where}: {error}.")
-    deciding = _deciding(entries, problems)
-    rounds = by_key(((entry.key, entry.number), entry) for entry in _numbered(entries, problems))
+    _decide(placed, problems)
+    in_order = _number(placed, problems)
     records = []
-    last: dict[tuple[str, ...], Values] = {}
-    for group in rounds.values():
-        found = _disagreement(group)
-        if found:
+    last: dict[Key, Values] = {}
+    for (key, _round), group in by_key(((_key(item[1]), item[1]["round"]), item) for item in placed).items():
+        if found := _disagreement(group):
             problems.append(found)
-        else:
-            records.append(_record(group, deciding.get(_workload_of(group[0]))))
-            if "round" not in group[0].values:
-                last[group[0].key] = records[-1]
+            continue
+        records.append(_joined([record for _where, record in group]))
+        if key in in_order:
+            last[key] = records[-1]
     return Imported(records, problems, list(last.values()))
 
 
-def _entry(row: Row, defaults: Mapping[str, Any]) -> Entry:
-    """A checked row; FieldError says why it cannot be used."""
-    values = merged(defaults, parse(row.values))
+def _key(record: Values) -> Key:
+    """The state to which the record of a round belongs."""
+    return record["change"], record["host"], record["peer"], record["workload"]["name"], record["phase"]
+
+
+def _check(values: Values) -> None:
+    """Complete the values of a row; FieldError says why it cannot be used."""
     for name in REQUIRED:
         if name not in values:
             raise FieldError(f"{name} is missing")
@@ -101,10 +96,8 @@ def _entry(row: Row, defaults: Mapping[str, Any]) -> Entry:
     _check_times(values)
     for side in SIDES:
         _one_way(values, side)
-    if values["ok"]:
-        values["metrics"] = _metrics(values)
-        values["metric"] = _metric(values)
-    return Entry(row.where, values)
+    values["metrics"] = _metrics(values) if values["ok"] else {}
+    values["metric"] = _metric(values) if values["ok"] else _declared(values)
 
 
 def _check_times(values: Values) -> None:
@@ -179,84 +172,100 @@ def _declared(values: Mapping[str, Any]) -> Values:
     return found if None not in found.values() else {"name": "elapsed_s", "unit": "s", "better": "lower"}
 
 
-def _numbered(entries: Sequence[Entry], problems: list[str]) -> list[Entry]:
-    """Each row with its round: as given, or, if no row of a state has one, one round per row in their order."""
-    states = by_key((entry.key, entry) for entry in entries)
-    numbers: dict[str, int] = {}
-    for state in states.values():
-        without = [entry for entry in state if "round" not in entry.values]
-        if without and len(without) < len(state):
-            problems.append(f"{without[0].where}: round is missing, and other rows of this state have one.")
-        if len(without) > MOST_ROUNDS:
-            problems.append(f"{without[MOST_ROUNDS].where}: more than {MOST_ROUNDS} rounds of one state.")
-        numbers.update((entry.where, number) for number, entry in enumerate(without, 1))
-    return [entry._replace(number=entry.values.get("round") or numbers[entry.where]) for entry in entries]
-
-
-def _workload_of(entry: Entry) -> tuple[str, str]:
-    return entry.values["change"], entry.values["workload"]
-
-
-def _deciding(entries: Sequence[Entry], problems: list[str]) -> dict[tuple[str, str], Values]:
-    """The metric of each workload of a change; it is the same for all states, even if all runs of a round failed."""
-    found: dict[tuple[str, str], Entry] = {}
-    for entry in entries:
-        if entry.values["ok"]:
-            first = found.setdefault(_workload_of(entry), entry)
-            old, new = first.values["metric"], entry.values["metric"]
+def _decide(placed: Sequence[Placed], problems: list[str]) -> None:
+    """Give a workload of a change one metric for all states, also where all runs of a round failed."""
+    first: dict[tuple[str, str], tuple[str, Values]] = {}
+    for where, record in placed:
+        new = record["workload"]["metric"]
+        if record["runs"][0]["ok"]:
+            other, old = first.setdefault((record["change"], record["workload"]["name"]), (where, new))
             if old != new:
                 problems.append(
-                    f"{entry.where}: {new['name']} in {new['unit']} decides here ({new['better']} is better), in"
-                    f" {first.where}, which has the same workload, {old['name']} in {old['unit']} ({old['better']})."
+                    f"{where}: {new['name']} in {new['unit']} decides here ({new['better']} is better), in"
+                    f" {other}, which has the same workload, {old['name']} in {old['unit']} ({old['better']})."
                 )
-    return {workload: entry.values["metric"] for workload, entry in found.items()}
+    for _where, record in placed:
+        _other, metric = first.get((record["change"], record["workload"]["name"]), ("", record["workload"]["metric"]))
+        record["workload"]["metric"] = metric
 
 
-def _disagreement(group: Sequence[Entry]) -> str | None:
+def _number(placed: Sequence[Placed], problems: list[str]) -> set[Key]:
+    """Make each row of a state without any round a round, in their order; the keys of these states."""
+    in_order = set()
+    for key, state in by_key((_key(item[1]), item) for item in placed).items():
+        without = [item for item in state if item[1]["round"] is None]
+        if without and len(without) < len(state):
+            problems.append(f"{without[0][0]}: round is missing, and other rows of this state have one.")
+        if len(without) > MOST_ROUNDS:
+            problems.append(f"{without[MOST_ROUNDS][0]}: more than {MOST_ROUNDS} rounds of one state.")
+        for number, (_where, record) in enumerate(without, 1):
+            record["round"] = number
+            in_order.add(key)
+    return in_order
+
+
+def _disagreement(group: Sequence[Placed]) -> str | None:
     """Why these rows are not the runs of one round; None if they are."""
-    first = group[0]
-    for entry in group:
-        for name, value in _common(entry).items():
+    place, first = group[0]
+    for where, record in group:
+        for name, value in _common(record).items():
             if value != _common(first)[name]:
-                return f"{entry.where}: {name} differs from {first.where}, which has the same round."
+                return f"{where}: {name} differs from {place}, which has the same round."
     if len(group) > MOST_RUNS:
-        return f"{group[MOST_RUNS].where}: more than {MOST_RUNS} runs of one round."
-    begins: dict[str, Entry] = {}
-    for entry in group:
-        started = entry.values.get("started")
-        if started is not None:
-            if started in begins:
-                return f"{entry.where}: began when {begins[started].where} did; the same run cannot count twice."
-            begins[started] = entry
+        return f"{group[MOST_RUNS][0]}: more than {MOST_RUNS} runs of one round."
+    begins: dict[str, str] = {}
+    for where, record in group:
+        started = record["started"]
+        if started in begins:
+            return f"{where}: began when {begins[started]} did; the same run cannot count twice."
+        begins.update({} if started is None else {started: where})
     return None
 
 
-def _common(entry: Entry) -> Values:
-    """The fields that all runs of a round share."""
-    values = entry.values
-    names = ("unit", "params", "context", "source", "bytes", "loops", "connections", "control")
-    common: Values = {name: values.get(name) for name in names}
-    common.update((side, _fingerprint(values.get(side, {}))) for side in SIDES)
-    return common
+def _common(record: Values) -> Values:
+    """The fields that all runs of a round share, by their names in a row."""
+    names = ("unit", "params", "context", "source", "bytes", "loops", "connections", "control", *SIDES)
+    known = {**record, **record["workload"], **record["fingerprint"]}
+    return {name: known.get(name) for name in names}
 
 
-def _record(group: Sequence[Entry], metric: Mapping[str, Any] | None) -> Values:
-    first = group[0]
-    values = first.values
-    change, host, peer, workload, phase = first.key
-    runs = [_run(index, entry) for index, entry in enumerate(group)]
-    starts = [run["started"] for run in runs if run["started"]]
-    ends = [entry.values["finished"] for entry in group if "finished" in entry.values]
+def _joined(records: Sequence[Values]) -> Values:
+    """The record of a round, from those of its runs."""
+    runs = [{**record["runs"][0], "run": number} for number, record in enumerate(records)]
     warmup = sum(run["warmup"] for run in runs)
-    record: Values = {
+    sources = {side: next(filter(None, (record["cpu_source"][side] for record in records)), None) for side in SIDES}
+    return {
+        **records[0],
+        # The number of rounds is unknown: rows may be added to a file.
+        "protocol": {"name": TOOL, "runs": len(runs) - warmup, "warmup": warmup},
+        "started": min((record["started"] for record in records if record["started"]), default=None),
+        "finished": max((record["finished"] for record in records if record["finished"]), default=None),
+        "runs": runs,
+        "cpu_source": sources,
+    }
+
+
+def _record(values: Values) -> Values:
+    """The record of one run from the values of its row; FieldError says why they cannot be used."""
+    _check(values)
+    cpu = {side: _cpu(values, side) for side in SIDES}
+    run = {
+        "warmup": values.get("warmup", False),
+        "ok": values["ok"],
+        "error": values.get("error"),
+        "started": values.get("started"),
+        "elapsed_s": values.get("elapsed_s"),
+        "metrics": values["metrics"],
+        "cpu": cpu if values["ok"] and any(cpu.values()) else None,
+        "net": None,
+    }
+    return {
         "schema": MEASUREMENT,
-        "change": change,
-        "phase": phase,
-        "round": first.number,
-        "host": host,
-        "peer": peer,
+        **{name: values[name] for name in ("change", "phase", "host", "source")},
+        "round": values.get("round"),
+        "peer": values.get("peer", PEER),
         "workload": {
-            "name": workload,
+            "name": values["workload"],
             "tool": TOOL,
             "version": None,
             "argv": [],
@@ -265,37 +274,16 @@ def _record(group: Sequence[Entry], metric: Mapping[str, Any] | None) -> Values:
             "connections": values.get("connections", 1),
             "control": values.get("control", False),
             "params": values.get("params", {}),
+            "metric": values["metric"],
+            **({"unit": values["unit"]} if "unit" in values else {}),
         },
-        # The number of rounds is unknown: rows may be added to a file.
-        "protocol": {"name": TOOL, "runs": len(runs) - warmup, "warmup": warmup},
-        "started": min(starts, default=None),
-        "finished": max(ends, default=None),
-        "runs": runs,
+        "started": values.get("started"),
+        "finished": values.get("finished"),
+        "runs": [run],
         "idle": None,
         "fingerprint": {side: _fingerprint(values.get(side, {})) for side in SIDES},
         "context": values.get("context", {}),
-        "source": values["source"],
-        "cpu_source": {side: "given" if any(_cpu(entry.values, side) for entry in group) else None for side in SIDES},
-    }
-    record["workload"]["metric"] = dict(metric or _declared(values))
-    if "unit" in values:
-        record["workload"]["unit"] = values["unit"]
-    return record
-
-
-def _run(index: int, entry: Entry) -> Values:
-    values = entry.values
-    cpu = {side: _cpu(values, side) for side in SIDES}
-    return {
-        "run": index,
-        "warmup": values.get("warmup", False),
-        "ok": values["ok"],
-        "error": values.get("error"),
-        "started": values.get("started"),
-        "elapsed_s": values.get("elapsed_s"),
-        "metrics": values["metrics"] if values["ok"] else {},
-        "cpu": cpu if values["ok"] and any(cpu.values()) else None,
-        "net": None,
+        "cpu_source": {side: "given" if cpu[side] else None for side in SIDES},
     }
 
 

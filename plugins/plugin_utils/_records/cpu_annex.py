@@ -6,21 +6,21 @@ It holds intervals of the imported files, in UTC, with the same names as the CPU
 CPU time from there if it has none of its own and the intervals of one file cover its counted runs.
 """
 
-# pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
-
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-from .checks import LARGEST, Fields, check_slug
-from .kpi import CpuSum, add, units_of
+from .checks import Fields, check_numbers, check_slug, wrong
+from .kpi import CpuSum, add, background, units_of
 from .round import SIDES, Round, microseconds
 
 CPU = "zpower.sap_tuning/cpu/1"
 FORMATS = {"nmon": "nmon", "sadf": "sar", "mpstat": "mpstat"}
 """Formats of files, and what a record calls their CPU time (cpu_source)."""
+
+FIGURES = ("elapsed_s", "user_s", "system_s", "softirq_s", "steal_s", "ncpu")
 
 MOST_FILES = 200
 MOST_INTERVALS = 20_000
@@ -38,50 +38,41 @@ class Interval(NamedTuple):
 
     begin: int
     end: int
-    busy_s: float
-    steal_s: float | None
-    softirq_s: float | None
-    ncpu: float
+    cpu: CpuSum
 
-    def part(self, share: float, seconds: float) -> CpuSum:
-        """The CPU time of a part of it that lasts so many seconds, without work."""
-        steal, softirq = (None if part is None else share * part for part in (self.steal_s, self.softirq_s))
-        least = 1e8 * self.busy_s / ((self.end - self.begin) * self.ncpu)
-        return CpuSum(share * self.busy_s, steal, seconds, seconds * self.ncpu, 0.0, 0.0, softirq, least_pct=least)
+    def part(self, share: float) -> CpuSum:
+        """The CPU time of this share of it, without work."""
+        cpu = self.cpu
+        steal, softirq = (None if part is None else share * part for part in (cpu.steal_s, cpu.softirq_s))
+        elapsed, capacity = share * cpu.elapsed_s, share * cpu.capacity_s
+        return CpuSum(share * cpu.busy_s, steal, elapsed, capacity, 0.0, 0.0, softirq, least_pct=cpu.least_pct)
 
 
 def _interval(item: object, where: str) -> Interval:
-    begin = microseconds(item.get("begin")) if isinstance(item, dict) else None
-    if begin is None or not isinstance(item, dict):
-        raise ValueError(f"{where}.begin has to be a time such as 2026-11-20T10:00:00.000000Z")
-    for name in ("elapsed_s", "user_s", "system_s", "softirq_s", "steal_s", "ncpu"):
-        value: Any = item.get(name)
-        needed = name not in ("softirq_s", "steal_s")
-        if value is None and not needed:
-            continue
-        if type(value) not in (int, float) or not 0 <= value < LARGEST:
-            raise ValueError(f"{where}.{name} has to be a number from 0{'' if needed else ', or null'}")
-        if value == 0 and name in ("elapsed_s", "ncpu"):
-            raise ValueError(f"{where}.{name} has to be above 0")
-    steal, softirq = item.get("steal_s"), item.get("softirq_s")
-    busy = item["user_s"] + item["system_s"] + (softirq or 0.0)
-    return Interval(begin, begin + round(item["elapsed_s"] * 1e6), busy, steal, softirq, item["ncpu"])
+    fields = Fields(item, where)
+    begin = microseconds(fields.item.get("begin"))
+    if begin is None:
+        raise wrong(f"{where}.begin", fields.item.get("begin"), "a time such as 2026-11-20T10:00:00.000000Z")
+    window = {name: fields.item.get(name) for name in FIGURES}
+    check_numbers(window, where)
+    cpu = background(window)
+    if cpu is None or not cpu.capacity_s:
+        raise ValueError(f"{where} must have elapsed_s and ncpu above 0, user_s and system_s from 0")
+    return Interval(begin, begin + round(cpu.elapsed_s * 1e6), cpu)
 
 
 class Series:
     """The intervals of one file, by time; ValueError says in one sentence what is wrong with them."""
 
     def __init__(self, entry: object, where: str = "the file") -> None:
-        known = isinstance(entry, dict) and isinstance(entry.get("file"), str) and str(entry.get("format")) in FORMATS
-        if not isinstance(entry, dict) or not known:
-            raise ValueError(f"{where} has to name its file and one of the formats {', '.join(sorted(FORMATS))}")
-        if type(entry.get("replace")) is not bool:
-            raise ValueError(f"{where}.replace has to be true or false")
-        given = entry.get("intervals")
-        if not isinstance(given, list) or not 0 < len(given) <= MOST_INTERVALS:
-            raise ValueError(f"{where}.intervals has to be a list of 1 to {MOST_INTERVALS} intervals")
-        self.source = FORMATS[entry["format"]]
-        self.replace: bool = entry["replace"]
+        fields = Fields(entry, where)
+        fields.text("file")
+        if fields.text("format") not in FORMATS:
+            raise wrong(f"{where}.format", fields.text("format"), f"one of {', '.join(sorted(FORMATS))}")
+        self.source, self.replace = FORMATS[fields.text("format")], fields.flag("replace")
+        given = fields.optional_list("intervals")
+        if not 0 < len(given) <= MOST_INTERVALS:
+            raise ValueError(f"{where}.intervals has {len(given)} intervals; it must have 1 to {MOST_INTERVALS}")
         self.intervals = [_interval(item, f"{where}.intervals[{number}]") for number, item in enumerate(given)]
         for number, (before, after) in enumerate(pairwise(self.intervals), 1):
             if after.begin < before.end - 1000:
@@ -105,7 +96,7 @@ class Series:
             share = (high - low) / (interval.end - interval.begin)
             covered += high - low
             inside += high - low if share == 1.0 else 0
-            parts.append(interval.part(share, (high - low) / 1e6))
+            parts.append(interval.part(share))
         if covered < length - 1000:
             return f"only {covered / 1e6:.3g} s of its {length / 1e6:.3g} s are covered"
         if inside < LEAST_INSIDE * length:
@@ -122,14 +113,15 @@ class Annex:
     def __init__(self, annex: object) -> None:
         if not isinstance(annex, dict) or annex.get("schema") != CPU:
             raise ValueError(f"this version reads an object with schema {CPU}")
+        fields = Fields(annex, "the annex", "")
         check_slug("change", annex.get("change"))
-        Fields(annex, "the annex", "").name("host")
-        if annex.get("end") not in SIDES:
-            raise ValueError(f"end has to be one of {', '.join(SIDES)}")
-        files = annex.get("files")
-        if not isinstance(files, list) or not 0 < len(files) <= MOST_FILES:
-            raise ValueError(f"files has to be a list of 1 to {MOST_FILES} files")
-        self.end: str = annex["end"]
+        fields.name("host")
+        self.end = fields.text("end")
+        if self.end not in SIDES:
+            raise wrong("end", self.end, f"one of {', '.join(SIDES)}")
+        files = fields.optional_list("files")
+        if not 0 < len(files) <= MOST_FILES:
+            raise ValueError(f"files has {len(files)} files; it must have 1 to {MOST_FILES}")
         self._series = [Series(entry, f"files[{number}]") for number, entry in enumerate(files)]
         self._peers: set[str] = set()
         self._used = 0

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from statistics import fmean, variance
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, TypedDict
 
 from .._compare.shapes import PairName
 from .._records.checks import show
@@ -39,13 +39,10 @@ FEWEST_POINTS = 3
 
 Work = Literal["each", "whole"]
 Key = tuple[Any, ...]
-
-
-class Measured(NamedTuple):
-    """All that is known at one x: the medians of its rounds."""
-
-    x: float
-    values: list[float]
+Values = Mapping[float, Sequence[float]]
+"""The medians of the rounds at each x: at least one each, all above 0."""
+Members = Sequence[tuple[float, Round]]
+"""Rounds with their x."""
 
 
 class Point(TypedDict):
@@ -93,35 +90,34 @@ class Scaling(TypedDict):
     problems: list[str]
 
 
-def curve(measured: Sequence[Measured], better: Better, work: Work = "each") -> list[Point]:
-    """The points of a curve in the order of x; every x has at least one value above zero."""
-    ordered = sorted(measured)
-    first = ordered[0]
+def curve(values: Values, better: Better, work: Work = "each") -> list[Point]:
+    """The points of a curve in the order of x."""
+    start = min(values)
+    first = values[start]
     points = []
-    for item in ordered:
-        value, base = median(item.values), median(first.values)
-        share = item.x / first.x
+    for x, rounds in sorted(values.items()):
+        value, base, share = median(rounds), median(first), x / start
         # What a ratio of the metric is in work done: a time that each of them needs goes with their number.
         factor = share if better == "lower" and work == "each" else 1.0
-        ratio = value / base if better == "higher" else base / value
-        found = estimate(first.values, item.values, better) if item is not first else Estimate(1.0, 1.0, 1.0, 1.0)
+        speedup = factor * (value / base if better == "higher" else base / value)
+        found = estimate(first, rounds, better) if x != start else Estimate(1.0, 1.0, 1.0, 1.0)
         low, high = found.ends(factor)
         points.append(
             Point(
-                x=item.x,
-                rounds=len(item.values),
+                x=x,
+                rounds=len(rounds),
                 value=short(value),
                 pct=short(100.0 * value / base),
-                speedup=short(factor * ratio),
+                speedup=short(speedup),
                 low=low,
                 high=high,
-                efficiency_pct=short(100.0 * factor * ratio / share),
+                efficiency_pct=short(100.0 * speedup / share),
             )
         )
     return points
 
 
-def knee(measured: Sequence[Measured], better: Better, work: Work = "each") -> Knee | None:
+def knee(values: Values, better: Better, work: Work = "each") -> Knee | None:
     """Where the curve bends for sure; None for a curve that is nearly straight, bends upwards, or has too few values.
 
     Two one-sided t tests on the logarithms of the rounds at a common spread: the curve is not level, and its bend lies
@@ -129,31 +125,31 @@ def knee(measured: Sequence[Measured], better: Better, work: Work = "each") -> K
     points of 3 to 8 rounds, noise of 1 to 10 %): flat and straight curves have a knee in 0 to 0.8 %; the bend of the
     estimates alone had one in 30 to 85 %.
     """
-    ordered = sorted(measured)
-    rounds = min(len(item.values) for item in ordered)
-    if len(ordered) < FEWEST_POINTS or rounds < FEWEST_ROUNDS:
+    places = sorted(values)
+    rounds = min(map(len, values.values()))
+    if len(places) < FEWEST_POINTS or rounds < FEWEST_ROUNDS:
         return None
     sign, each = (1.0, 0.0) if better == "higher" else (-1.0, float(work == "each"))
-    values = [[sign * math.log(value) + each * math.log(item.x) for value in item.values] for item in ordered]
-    logs = [fmean(line) - fmean(values[0]) for line in values]
-    free = sum(len(line) - 1 for line in values)
-    error = math.sqrt(math.fsum((len(line) - 1) * variance(line) for line in values) / free / rounds)
-    count = len(ordered)
+    lines = [[sign * math.log(value) + each * math.log(x) for value in values[x]] for x in places]
+    logs = [fmean(line) - fmean(lines[0]) for line in lines]
+    free = sum(len(line) - 1 for line in lines)
+    error = math.sqrt(math.fsum((len(line) - 1) * variance(line) for line in lines) / free / rounds)
+    count = len(places)
     if max(logs) - min(logs) <= student(1.0 - KNEE_P / (count * (count - 1)), free) * math.sqrt(2.0) * error:
         return None
     speeds = [math.exp(log) for log in logs]
     rise = max(speeds) - min(speeds)
-    shares = [(item.x - ordered[0].x) / (ordered[-1].x - ordered[0].x) for item in ordered]
+    shares = [(x - places[0]) / (places[-1] - places[0]) for x in places]
     ends = [((1.0 - share) * speeds[0], share * speeds[-1]) for share in shares]
     above = [speed - sum(both) for speed, both in zip(speeds, ends, strict=True)]
     place = above.index(max(above))
     sure = student(1.0 - KNEE_P / (count - 2), free) * error * math.hypot(speeds[place], *ends[place])
     if rise <= 0.0 or above[place] - sure <= KNEE_SHARE * rise:
         return None
-    return {"x": ordered[place].x, "above_pct": short(100.0 * above[place] / rise)}
+    return {"x": places[place], "above_pct": short(100.0 * above[place] / rise)}
 
 
-def mixed(members: Iterable[tuple[float, Round]]) -> bool:
+def mixed(members: Members) -> bool:
     """Whether the points of a curve were measured in turns: in blocks, what a time is worth looks like a bend."""
     timed = [(item.started, x) for x, item in members if item.median is not None]
     if any(started is None for started, _x in timed):
@@ -180,10 +176,8 @@ def scaling(change: str, rounds: Iterable[Round], x: str, work: Work = "each", w
         else:
             groups.setdefault(_key(item, x), []).append((place, item))
     problems += _other_settings(groups)
-    curves = []
-    for key in sorted(groups, key=repr):
-        for members in by_name(groups[key]):
-            curves += [_curve(state, x, work, problems) for state in by_state(members)]
+    states = (state for key in sorted(groups, key=repr) for kind in by_name(groups[key]) for state in by_state(kind))
+    curves = (_curve(state, x, work, problems) for state in states)
     known = [item for item in curves if item is not None]
     known.sort(key=lambda item: (item["host"], item["peer"], item["workload"], [*map(_in_order, item["phases"])]))
     return {
@@ -221,11 +215,11 @@ def number(value: object) -> float | None:
     return found if 0 < found < math.inf else None
 
 
-def by_name(members: Sequence[tuple[float, Round]]) -> list[list[tuple[float, Round]]]:
+def by_name(members: Members) -> list[Members]:
     """One list per kind of workload, if only the names differ: names that are equal except for x form a kind."""
     names = by_key((x, item.workload.name) for x, item in members)
     if all(len(set(found)) == 1 for found in names.values()):
-        return [list(members)]
+        return [members]
     kinds = by_key((_without(item.workload.name, x), (x, item)) for x, item in members)
     return [kinds[name] for name in sorted(kinds)]
 
@@ -236,13 +230,13 @@ def _without(name: str, x: float) -> str:
     return "-".join(part for part in name.split("-") if not said.fullmatch(part))
 
 
-def by_state(members: Sequence[tuple[float, Round]]) -> list[list[tuple[float, Round]]]:
+def by_state(members: Members) -> list[Members]:
     """One list per curve. Phases with one x each, all different, are the points of a single curve, for example if each
     number of guests was measured in its own phase; otherwise each phase has its own curve."""
     places = by_key((item.phase, x) for x, item in members)
     single = [found[0] for found in places.values() if len(set(found)) == 1]
     if len(single) == len(places) == len(set(single)):
-        return [list(members)]
+        return [members]
     return [[member for member in members if member[1].phase == phase] for phase in sorted(places)]
 
 
@@ -257,7 +251,7 @@ def _key(item: Round, x: str) -> Key:
     return item.host, item.peer, same, params, context
 
 
-def _other_settings(groups: Mapping[Key, Sequence[tuple[float, Round]]]) -> Iterator[str]:
+def _other_settings(groups: Mapping[Key, Members]) -> Iterator[str]:
     """A sentence for curves that differ only in settings of the application, because no name shows that."""
     alike = by_key((key[:-1], key) for key in groups)
     for keys in alike.values():
@@ -268,18 +262,15 @@ def _other_settings(groups: Mapping[Key, Sequence[tuple[float, Round]]]) -> Iter
             yield f"{first}: context.{', context.'.join(names)} differs, so these runs are not points of one curve."
 
 
-def _curve(members: Sequence[tuple[float, Round]], x: str, work: Work, problems: list[str]) -> Curve | None:
+def _curve(members: Members, x: str, work: Work, problems: list[str]) -> Curve | None:
     first = members[0][1]
     values = by_key((place, item.median) for place, item in members if item.median is not None)
     for place in sorted({place for place, _item in members} - values.keys()):
         problems.append(f"{_name(first)}: no run succeeded at {x} {_plain(place)}.")
-    measured = [Measured(place, found) for place, found in values.items()]
-    if not measured:
+    if not values:
         return None
-    points = curve(measured, first.workload.better, work)
     turns = mixed(members)
-    bend = knee(measured, first.workload.better, work) if turns else None
-    if not turns and min(len(item.values) for item in measured) >= FEWEST_ROUNDS:
+    if not turns and min(map(len, values.values())) >= FEWEST_ROUNDS:
         problems.append(f"{_name(first)}: each point was measured at its own time, so no knee is proven.")
     return {
         "host": first.host,
@@ -289,8 +280,8 @@ def _curve(members: Sequence[tuple[float, Round]], x: str, work: Work, problems:
         "metric": first.workload.metric,
         "unit": first.workload.metric_unit,
         "better": first.workload.better,
-        "points": points,
-        "knee": bend,
+        "points": curve(values, first.workload.better, work),
+        "knee": knee(values, first.workload.better, work) if turns else None,
     }
 
 

@@ -6,11 +6,12 @@ The roles before_after and experiment plan one, do its steps and end it. It is t
 each host. A step sets one state; a part of the steps ends with a look at the records, where the session may end.
 """
 
+import time
 from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Literal, TypedDict, cast
 
-from . import states
+from . import schedules, states
 
 NOT_IN_FORCE = ("not_applicable", "unsupported", "observed", "pending_restart", "failed")
 NOT_BACK = ("drifted", "pending_restart", "failed")
@@ -28,8 +29,8 @@ class Part(TypedDict):
 class Step(TypedDict):
     """One round of one state, which ``hosts`` have to measure.
 
-    ``set``: the tunings that are set for it, null if a host is left as it is; ``found``: those that are as found, which
-    are only looked at, with the variables ``probe``.
+    ``back``: the tunings that are taken back first; ``set``: those that are set for it, null if a host is left as it
+    is; ``found``: those that are as found, which are only looked at, with the variables ``probe``.
     """
 
     name: str
@@ -38,14 +39,23 @@ class Step(TypedDict):
     session: int
     label: str
     hosts: list[str]
+    back: list[str]
     set: list[str] | None
     found: list[str]
     vars: dict[str, Any]
     probe: dict[str, Any]
 
 
-class Session(TypedDict):
-    """What all roles do in the same way. ``kind`` is the name of the task file of a step."""
+class Session(TypedDict, total=False):
+    """What is planned for a host, or for all hosts of an experiment.
+
+    ``varied``: the variables with which levels are taken back; ``checkpoint``: the name under which values are set.
+
+    Two states only: ``session``: its number; ``most``: the rounds per state of all sessions; ``last``: the highest
+    number of a round before it; ``limits``: those of the report; ``partners``: the hosts whose measurement this host
+    takes part in; ``tuned``, ``untouched``: the tunings that were found with the values of the inventory, and with
+    their first ones.
+    """
 
     kind: Literal["state", "level"]
     change: str
@@ -56,8 +66,17 @@ class Session(TypedDict):
     steps: list[Step]
     parts: list[Part]
     tunings: list[str]
+    varied: dict[str, Any]
     checkpoint: str
     at: float
+    session: int
+    most: int
+    last: int
+    minutes: float
+    limits: dict[str, Any]
+    partners: list[str]
+    tuned: list[str]
+    untouched: list[str]
 
 
 def session_of(variables: Mapping[str, Any]) -> Session:
@@ -66,7 +85,7 @@ def session_of(variables: Mapping[str, Any]) -> Session:
 
 
 def step_of(variables: Mapping[str, Any]) -> int:
-    """The step at which a host is; -1 before the first."""
+    """The last step whose state a host had: a state as soon as it is set, a level after its round. -1 if none."""
     # ansible-core 2.16 keeps a text
     return int((variables.get("__session_held") or {}).get("step", -1))
 
@@ -108,7 +127,7 @@ def held(step: Step, tunings: Collection[str], variables: Mapping[str, Any]) -> 
             f"{step['round']}: somebody else changed it, or the lease ran out (experiment_lease)"
         )
     found = states.tuning_records([name for name in tunings if name in step["found"]], variables)
-    return {"records": [*variables["__session_set"]["records"], *map(states.as_found, found)]}
+    return {"records": [*variables["__session_held"]["records"], *map(states.as_found, found)]}
 
 
 def keep(step: Step, number: int, variables: Mapping[str, Any], check: bool) -> dict[str, str]:
@@ -131,3 +150,32 @@ def lost(tunings: Collection[str], variables: Mapping[str, Any]) -> str:
     """The reasons of values that were not taken back: somebody else changed them, or they wait for a restart."""
     records = states.tuning_records(tunings, variables)
     return states.reasons(record for record in records if record["verdict"] in NOT_BACK)
+
+
+def at_step(options: Mapping[str, Any], variables: Mapping[str, Any], check: bool) -> Mapping[str, Any]:
+    """What the role asks before and after the round of a step."""
+    event, step, number, tunings = (options[name] for name in ("event", "level", "step", "tunings"))
+    if event == "measured":
+        return keep(step, number, variables, check)
+    if event == "held":
+        return {"step": number, **held(step, tunings, variables)}
+    said = [] if check or not options["part"] else announced(options["part"], number, variables)
+    had = number if check or session_of(variables)["kind"] == "state" else number - 1
+    return {"step": had, **records_of(step, tunings, variables, check), "say": said}
+
+
+def announced(part: Part, number: int, variables: Mapping[str, Any]) -> list[str]:
+    """The step that is measured next in one line, which the first host that takes part says for all."""
+    here, known, batch = session_of(variables), variables["hostvars"], variables["ansible_play_batch"]
+    # a host that failed stays behind
+    if variables["inventory_hostname"] != next((at for at in batch if step_of(known[at]) >= number - 1), None):
+        return []
+    found: dict[str, list[str]] = {}
+    for host in batch:
+        step = (here if here["kind"] == "level" else session_of(known[host]))["steps"][number]
+        if host in step["hosts"] and step_of(known[host]) >= number - 1:
+            found.setdefault(step["phase"], []).append(host)
+    progress = schedules.describe(number, len(here["steps"]), time.time() - here["at"], part["end"])
+    shown = [f"{phase} on {', '.join(names[:5])}{' …' * (len(names) > 5)}" for phase, names in found.items()]
+    so_far = variables.get("__session_looked", {}).get("so_far")  # at the last look
+    return ["; ".join([f"{progress}: {'; '.join(shown)}", *([f"so far {so_far}"] if so_far else [])])]

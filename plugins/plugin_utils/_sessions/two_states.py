@@ -1,38 +1,207 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The session of before_after: its looks at the verdict, and how a host is left."""
+"""The session of before_after: its plan, its looks at the verdict, and how a host is left."""
 
+import time
 from collections.abc import Collection, Mapping
+from itertools import pairwise
 from typing import Any
 
 from .._experiment.plan_files import move_aside
-from .._pages.text import plural
+from .._pages.text import one_line, plural
 from .._records import record_files
+from .._series import calibration
 from .._statistics.looks import PHASES
-from . import continuing, schedules
-from .session import Part, Session, step_of
+from . import continuing, schedules, states
+from .session import Part, Session, parts_of, session_of, step_of
+
+ALIKE = (("rounds", "measure_rounds"), ("most", "measure_max_rounds"), ("minutes", "measure_max_minutes"))
+"""Results of measurement_check that all hosts of a play share, and the variables that they come from."""
+LIMITS = ("material_pct", "expected_change")
 
 
-class TwoStates(Session):
-    """The session of a host.
-
-    ``session``: its number; ``most``: the rounds per state of all sessions; ``last``: the highest number of a round
-    before it; ``limits``: those of the report;
-    ``partners``: the hosts whose measurement this host takes part in; ``tuned``, ``untouched``: the tunings that were
-    found with the values of the inventory, and with their first ones.
-    """
-
-    session: int
-    most: int
-    last: int
-    minutes: float
-    limits: dict[str, Any]
-    partners: list[str]
-    tuned: list[str]
-    untouched: list[str]
+def decide(event: str, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    """The result of an event of the role before_after; ValueError in one sentence."""
+    host, hosts = str(variables["inventory_hostname"]), variables["hostvars"]
+    if event == "ended":
+        return end(session_of(variables), host, hosts, options["final"])
+    ready = {str(name): hosts[name]["__measure_ready"] for name in variables["ansible_play_batch"]}
+    if event == "begun":
+        return begun(options, ready)
+    return planned(options, variables["__session"], host, ready, hosts)
 
 
-def look(session: TwoStates, part: Part, behind: Collection[str]) -> dict[str, Any]:
+def begun(options: Mapping[str, Any], ready: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What all hosts of the play have in common; ValueError if the change cannot be begun or continued."""
+    found = {name: alike(variable, {host: item[name] for host, item in ready.items()}) for name, variable in ALIKE}
+    if not options["force"]:
+        check_useful(options["results"], ready)
+    session = {**found, "session": 1, "done": 0, "last": 0}
+    if not options["continue"]:
+        return session
+    loaded = record_files.load_change(options["results"], options["change"])
+    continuing.check_same(loaded, ready)
+    verdict, reason = continuing.verdict(loaded, options)
+    if verdict in continuing.NEED_NO_MORE and not options["force"]:
+        raise ValueError(
+            f"the change {options['change']} needs no more rounds, it is {verdict}: {reason} (-e before_after_force="
+            "true continues it nevertheless)"
+        )
+    done = continuing.rounds_done(loaded)
+    return {
+        **session,
+        "session": max(item.protocol.session for item in loaded.records) + 1,
+        "done": done,
+        "last": continuing.last_round(loaded),
+        "most": schedules.most_rounds(found["most"], done, continuing.declared(loaded)),
+    }
+
+
+def check_useful(results: str, ready: Mapping[str, Mapping[str, Any]]) -> None:
+    """ValueError if the calibration of a host that measures calls that pointless."""
+    measuring = {host: item["calibration"] for host, item in ready.items() if item["measures"]}
+    known = {name: calibration.read(results, name) or {"hosts": {}} for name in set(measuring.values())}
+    for host, name in measuring.items():
+        if sentences := known[name]["hosts"].get(host, {}).get("pointless"):
+            raise ValueError(
+                f"measuring on {host} is pointless, according to the calibration {name}: "
+                f"{one_line(' '.join(sentences))} Leave the host out with --limit, calibrate again, or measure "
+                "nevertheless with -e before_after_force=true"
+            )
+
+
+def alike(variable: str, values: Mapping[str, Any]) -> Any:
+    """The value that all hosts share; ValueError if they do not."""
+    (first, value), *others = values.items()
+    for host, other in others:
+        if other != value:
+            raise ValueError(
+                f"{variable} is {value} on {first} and {other} on {host}: all hosts of a play are measured by one "
+                "plan, so give them one value, or run the playbook for each with --limit"
+            )
+    return value
+
+
+def planned(
+    options: Mapping[str, Any], begun: Mapping[str, Any], host: str, ready: Mapping[str, Mapping[str, Any]], hosts: Any
+) -> dict[str, Any]:
+    """The session of a host, and the plan of the play in sentences; ValueError if the host cannot be measured."""
+    tunings = {name: hosts[name]["__session_mine"] for name in ready}
+    mine, here = tunings[host], hosts[host]
+    partners = [name for name, item in ready.items() if item["measures"] and host in (name, *item["peers"])]
+    if mine and not partners:
+        raise ValueError(
+            f"{host} would be tuned and not measured: it has no measure_peer, and no host of this play measures "
+            "against it; set measure_peer, or leave the host out with --limit"
+        )
+    design, warnings = design_of(tunings, hosts)
+    if design == "blocks" and begun["session"] > 1:
+        raise ValueError(
+            f"the change {options['change']} cannot be continued in blocks: name another change, or set "
+            "before_after_design to alternate"
+        )
+    tuned = states.compliant(mine, here)
+    untouched = states.compliant(mine, {"__tunings_result": here["__session_found"]["back"]})
+    known = {record["name"] for record in states.tuning_records(mine, here)}
+    # from there the first values can be set, but nothing leads back to the values found
+    others = sorted(known.difference(tuned, untouched))
+    if others and design == "alternate":
+        raise ValueError(
+            f"{', '.join(others)} of {host} has neither the values of the inventory nor those found first, and could "
+            "not be brought back to what it has now if the measurement failed: run site or rollback first, or measure "
+            "in blocks (before_after_design)"
+        )
+    joining = {name for name, item in ready.items() if tunings[name] or item["throttle"] > 1}
+    groups = schedules.groups({name: item["peers"] for name, item in ready.items()}, joining)
+    first = host == next(iter(ready))
+    session = {**begun, "most": begun["rounds"]} if design == "blocks" else {**begun}
+    ends = schedules.ends(design, begun["rounds"], session["most"], begun["done"])
+    again = [f"session {begun['session']}"] if begun["session"] > 1 else []
+    seeds = {
+        group: " ".join([options["seed"], group[0], *again]) for group in (groups.values() if first else [groups[host]])
+    }
+    orders = {
+        group: schedules.steps(design, seed, session["most"], begun["done"], begun["last"])
+        for group, seed in seeds.items()
+    }
+    more = {"session": begun["session"], "hosts": [host], "back": [], "found": [], "vars": {}, "probe": {}}
+    lines = plan_of(options, begun, ends, ready, schedules.described(ends, begun["session"], orders)) if first else []
+    return {
+        **session,
+        **{name: options[name] for name in ("change", "results")},
+        "kind": "state",
+        "limits": {name: options[name] for name in LIMITS},
+        "design": design,
+        "seed": seeds[groups[host]],
+        "steps": [
+            {**step, **more, "label": f"round {at}", "set": mine if step["set"] else None}
+            for at, step in enumerate(orders[groups[host]], 1)
+        ],
+        "parts": parts_of(sizes_of(ends, begun)),
+        "varied": {},
+        # the values of blocks are set for a while, if nothing else leads back to the values found
+        "checkpoint": options["change"] if others else "",
+        "partners": partners,
+        "tunings": mine,
+        "tuned": tuned,
+        "untouched": [name for name in untouched if name not in tuned],
+        "at": time.time(),
+        "warnings": warnings if first else [],
+        "lines": lines,
+        "say": lines,
+    }
+
+
+def design_of(tunings: Mapping[str, Collection[str]], hosts: Any) -> tuple[str, list[str]]:
+    """The design of the play, and a warning if a restart leaves no choice."""
+    design = alike("before_after_design", {name: hosts[name]["__session_found"]["design"] for name in tunings})
+    restarts = sorted({one for name, chosen in tunings.items() for one in states.waiting(chosen, hosts[name])})
+    if design != "auto" or not restarts:
+        return "alternate" if design == "auto" else design, []
+    return "blocks", [
+        f"All rounds before come first, and the report will say weaker evidence: {', '.join(restarts)} waits for a "
+        "restart (before_after_design)"
+    ]
+
+
+def sizes_of(ends: list[int], begun: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """The rounds per state and the number of steps of each part."""
+    sizes = [(end, 2 * (end - begin)) for begin, end in pairwise([begun["done"], *ends])]
+    if begun["session"] == 1:
+        return sizes
+    # a new session is compared with the earlier ones as soon as it has a round
+    return [(0, 1), (ends[0], sizes[0][1] - 1), *sizes[1:]]
+
+
+def plan_of(
+    options: Mapping[str, Any], begun: Mapping[str, Any], ends: list[int], ready: Mapping[str, Any], orders: list[str]
+) -> list[str]:
+    """The plan of the play in sentences: the orders, the time that it takes, and what its first look can show."""
+    measuring = [item for item in ready.values() if item["measures"]]
+    each = [item["seconds"] for item in measuring]
+    # so many hosts measure at the same time
+    step = max([sum(each) / max(1, measuring[0]["throttle"]), *each])
+    seconds = [2 * (end - begun["done"]) * step for end in ends]
+    name = measuring[0]["calibration"]
+    known = calibration.read(options["results"], name)
+    shows = [
+        f"The smallest change that this can show is unknown: {options['results']} holds no calibration of the name "
+        f"{name}. To measure the noise of these hosts first: ansible-playbook zpower.sap_tuning.calibrate"
+    ]
+    if known is not None:
+        shows = calibration.forecast(known, [item["host"] for item in measuring], ends[0], options["material_pct"])
+    return [*orders, schedules.duration_of(seconds, len(measuring), begun["minutes"]), *map(one_line, shows)]
+
+
+def looked(part: Part, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """A look at the session, without the hosts that failed before, which must not keep the others from a verdict."""
+    hosts, at = variables["hostvars"], part["end"] - 1
+    behind = [host for host in variables["__session_together"] if step_of(hosts[host]) != at]
+    found = look(session_of(variables), part, behind)
+    return {**found, "say": [found["msg"]] if found["msg"] else []}
+
+
+def look(session: Session, part: Part, behind: Collection[str]) -> dict[str, Any]:
     """Whether the measurement is over after a part, and why, in a sentence; ``behind``: hosts that failed before."""
     loaded = record_files.load_change(session["results"], session["change"])
     going: dict[str, Any] = {"changed": False, "over": False, "msg": "", "unlike": ""}
@@ -48,19 +217,18 @@ def look(session: TwoStates, part: Part, behind: Collection[str]) -> dict[str, A
             return {**going, "changed": True, "over": True, "unlike": sentence}
     if not part["rounds"] or not part["next"]:
         return going
-    # a host that failed must not keep the others from their verdict
     verdict, reason = continuing.verdict(loaded, session["limits"], behind)
     said = f"{plural(part['rounds'], 'round')} of each state: {verdict}. {reason}"
     if verdict in continuing.DECIDED:
         return {**going, "over": True, "msg": said}
     more, minutes = plural(part["next"] // 2, "more round"), session["minutes"]
     if late := schedules.too_late(session["at"], part["end"], part["end"] + part["next"], minutes):
-        limit = f"{schedules.duration_text(late)} (measure_max_minutes is {minutes:g})"
+        limit = f"{calibration.duration(late)} (measure_max_minutes is {minutes:g})"
         return {**going, "over": True, "msg": f"{said} {more} would end after {limit}: the time is spent."}
     return {**going, "msg": f"{said} {more} of each state follow."}
 
 
-def end(session: TwoStates, host: str, hosts: Any, final: str) -> dict[str, Any]:
+def end(session: Session, host: str, hosts: Any, final: str) -> dict[str, Any]:
     """Problems, and how to leave the host: in its final state if a partner measured both states, else as found.
 
     The tunings to take ``back``, to the values of ``checkpoint`` or to the first ones, and then those to ``set``.

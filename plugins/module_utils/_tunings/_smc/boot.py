@@ -13,13 +13,12 @@ import re
 import sys
 
 from ..._engine import archive, service
-from ..._engine.places import OWN_UNIT, UNITS, WANTS, folder_of
+from ..._engine.places import OWN_UNIT, PROGRAMS, UNITS, WANTS, folder_of
 from ..._engine.tuning import STORED, Knob
 from ..._host.drop_ins import DropIn, temporaries
 from ..._host.host import HostError
 from ..._machine.boot_sources import runs_systemd
 from ..._machine.smc_tables import ENTRY
-from .._about import PROGRAMS
 
 SERVICE = OWN_UNIT + "smc.service"
 UNIT = "%s/%s" % (UNITS, SERVICE)

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail
-from ansible_collections.zpower.sap_tuning.plugins.action import before_after as action
-from ansible_collections.zpower.sap_tuning.plugins.action import experiment
+from ansible_collections.zpower.sap_tuning.plugins.action import experiment as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions import schedules
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions import schedules, states
 from records_factory import Plan, change_tunings, make_change, write_change
 
 CHANGE = "rps-2026-11"
@@ -47,7 +46,7 @@ def run(
     variables = hosts or {name: {"__measure_ready": found} for name, found in PLAY.items()}
     given = {"event": event, "change": CHANGE, "results": str(folder), **arguments}
     play = {"inventory_hostname": host, "ansible_play_batch": list(variables), "hostvars": variables}
-    return run_action(action, given, variables={**variables[host], **play})
+    return run_action(action, given, variables={**variables[host], **play}, role="before_after")
 
 
 def measured(folder: Path, plan: Plan = BETTER, session: int = 1, first: int = 1, **ends: Any) -> None:
@@ -70,7 +69,8 @@ def planned(folder: Path, play: dict[str, dict[str, Any]] | None = None, **sessi
         tunings = item.get("tunings", [])
         hosts[name] = {
             "__measure_ready": item,
-            "__before_after_found": {"tunings": tunings, "design": item.get("design", "auto"), "untouched": tunings},
+            "__session_mine": tunings,
+            "__session_found": {"design": item.get("design", "auto"), "back": {}},
             "__session": {**BEGUN, **session},
         }
     return {name: run(folder, "planned", name, hosts, seed="s") for name in hosts}
@@ -91,7 +91,7 @@ def looked(
     }
     (part,) = [part for part in hosts["app1"]["__session"]["parts"] if part["end"] == step + 1]
     play = {"inventory_hostname": "app1", "ansible_play_batch": [*hosts], "hostvars": hosts}
-    return run_action(experiment, {"event": "looked", "part": part}, variables={**hosts["app1"], **play})
+    return run_action(action, {"event": "looked", "part": part}, variables={**hosts["app1"], **play})
 
 
 def refused(folder: Path, event: str = "begun", **arguments: Any) -> str:
@@ -136,23 +136,42 @@ def test_a_play_has_one_plan(tmp_path: Path) -> None:
         planned(tmp_path, {**PLAY, "app2": {**PLAY["app2"], "design": "blocks"}})
 
 
-def test_blocks_have_no_looks(tmp_path: Path) -> None:
-    plan = planned(tmp_path, {name: {**item, "design": "blocks"} for name, item in PLAY.items()})["app1"]
-    assert (len(plan["steps"]), plan["parts"]) == (12, [{"rounds": 6, "begin": 0, "end": 12, "next": 0}])
+def test_a_host_that_takes_part_in_no_measurement_is_not_tuned(tmp_path: Path) -> None:
+    with pytest.raises(AnsibleActionFail, match="app3 would be tuned and not measured: it has no measure_peer"):
+        planned(tmp_path, {**PLAY, "app3": ready("app3", **TUNED)})
 
 
-@pytest.mark.parametrize(("design", "steps"), [("auto", 12), ("alternate", 32), ("blocks", 12)])
-def test_a_pending_restart_makes_blocks_unless_a_design_is_named(tmp_path: Path, design: str, steps: int) -> None:
-    waiting = {"tunings": {"rps": {"changed": True}}, "tuning": [row("rps", "drifted", "instance")]}
-    variables = {
-        "__measure_ready": PLAY["app1"],
-        "__before_after_found": {"tunings": ["rps"], "design": design, "untouched": ["rps"]},
-        "__session": dict(BEGUN),
-        "__tunings_result": waiting,
+@pytest.mark.parametrize(
+    ("restarts", "design", "steps"),
+    [
+        ([[("drifted", "none")]], "auto", 32),
+        ([[]], "auto", 32),
+        ([[("drifted", "instance")]], "auto", 12),
+        ([[("drifted", "none"), ("drifted", "reboot")]], "auto", 12),
+        ([[("not_applicable", "instance"), ("unsupported", "reboot")]], "auto", 32),
+        ([[("drifted", "none")], [("drifted", "device")]], "auto", 12),
+        ([[("drifted", "instance")]], "alternate", 32),
+        ([[("drifted", "instance")]], "blocks", 12),
+    ],
+)
+def test_states_take_turns_unless_something_waits_for_a_restart_or_a_design_is_named(
+    tmp_path: Path, restarts: list[list[tuple[str, str]]], design: str, steps: int
+) -> None:
+    hosts = {
+        f"app{at}": {
+            "__measure_ready": PLAY["app1"],
+            "__session_mine": ["rps"],
+            "__session_found": {"design": design, "back": answers(row("rps"))},
+            "__session": dict(BEGUN),
+            "__tunings_result": {"tunings": {"rps": {}}, "tuning": [row("rps", *one) for one in rows]},
+        }
+        for at, rows in enumerate(restarts, 1)
     }
-    plan = run(tmp_path, "planned", "app1", {"app1": variables}, seed="s")
-    assert len(plan["steps"]) == steps
-    assert ("waits for a restart" in str(plan.get("warnings"))) is (design == "auto")
+    plan = run(tmp_path, "planned", "app1", hosts, seed="s")
+    assert (len(plan["steps"]), plan["design"]) == (steps, "alternate" if steps == 32 else "blocks")
+    assert ("waits for a restart" in str(plan["warnings"])) is ((design, steps) == ("auto", 12))
+    # blocks have no looks
+    assert [part["end"] for part in plan["parts"]] == ([12] if steps == 12 else [12, 16, 20, 24, 32])
 
 
 def test_a_certain_verdict_ends_the_measurement(tmp_path: Path) -> None:
@@ -173,14 +192,14 @@ def test_an_uncertain_one_goes_on(tmp_path: Path) -> None:
     # 12 steps took 12 minutes, so the next look is 16 minutes after the beginning
     assert not looked(tmp_path, 11, minutes=16.1)["over"]
     result = looked(tmp_path, 11, minutes=15.5)
-    assert result["over"] and "after 16 minutes (measure_max_minutes is 15.5)" in result["msg"]
+    assert result["over"] and "after 16 min (measure_max_minutes is 15.5)" in result["msg"]
 
 
 def test_the_plan_in_words(tmp_path: Path) -> None:
     lines = planned(tmp_path)["app1"]["lines"]
     assert lines[0].startswith("At most 16 rounds of each state") and "after 6, 8, 10 or 12 if" in lines[0]
     assert lines[1].startswith("app1, app2: ") and lines[1].endswith(" and 20 more")
-    assert lines[2].startswith("About 4 minutes to the first look and 11 minutes at most for 2 hosts")
+    assert lines[2].startswith("About 4 min to the first look and 11 min at most for 2 hosts")
     assert lines[3].endswith("ansible-playbook zpower.sap_tuning.calibrate") and len(lines) == 4
     calibrated(tmp_path)
     lines = planned(tmp_path)["app1"]["lines"]
@@ -291,18 +310,17 @@ def answers(*rows: dict[str, str]) -> dict[str, Any]:
     return {"tunings": called, "tuning": list(rows), "deferred": []}
 
 
-def test_tunings_of_the_second_call_of_a_host_count(tmp_path: Path) -> None:
+def test_tunings_of_the_second_call_of_a_host_count() -> None:
     """Tunings that another host comes before are in another result, and older results of them may be in the first."""
     first = {**answers(row("rps"), row("sap_profile", "drifted")), "deferred": ["sap_profile"]}
     later = answers(row("sap_profile"))
-    call = {"event": "found", "tunings": ["rps", "sap_profile", "smc_r"]}
     for then, untouched in [
         (later, ["rps", "sap_profile"]),
         ({"skipped": True, "changed": False}, ["rps"]),
         (None, ["rps"]),
     ]:
         known = {"__tunings_result": first, **({"__tunings_later": then} if then else {})}
-        assert run(tmp_path, hosts={"app1": known}, **call)["untouched"] == untouched
+        assert states.compliant(["rps", "sap_profile", "smc_r"], known) == untouched
 
 
 LEFT = {

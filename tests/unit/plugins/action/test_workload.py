@@ -10,7 +10,6 @@ import pytest
 from action_options import names_of
 from ansible_collections.zpower.sap_tuning.plugins.action import measure_workload
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enqueue
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.measuring import encoded
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import role_values
 
@@ -68,28 +67,26 @@ def test_an_environment_travels_as_one_text():
         assert encoded(other) is other
 
 
-def test_the_variables_that_the_role_computes_are_options_and_no_other_has_the_name_of_one():
-    names = {name for module in measure_workload.MODULES.values() for name in module.ARGUMENTS}
-    names |= {
-        name
-        for spec in measure_workload.MODULES["measure_workload"].ARGUMENTS.values()
-        for name in spec.get("options", ())
-    }
-    computed = {name.removeprefix("__measure_") for name in role_values("measure") if name.startswith("__measure_")}
-    expected = {"address", "command", "lifetime", "path", "peer", "protocol", "session", "side", "transport"}
-    assert computed & {*names, *entry_point.ARGUMENTS} == expected
-
-
 def test_options_of_the_role():
-    variables = {**role_values("measure"), "__measure_workload": "enqueue", "__measure_load": "create_locks"}
+    variables = {**role_values("measure"), "__measure_total": 3, "__measure_drawn": {"session": 2}}
     variables |= {"measure_enqueue_users": 7, "measure_users": 8, "measure_runs": "", "measure_port": 4}
+    variables |= {"measure_transport": "tcp", "measure_enqueue_path": "/own", "measure_protocol": "full"}
+    variables |= {"__measure_ready": {"against": {"enqueue": "app2"}}, "__measure_sessions": {"enqueue": {"port": 5}}}
+    peer = {"ansible_host": "192.0.2.7", "measure_listen": "", "measure_enqueue_path": "/its"}
+    variables |= {"hostvars": {"app2": peer}}
     given = {name: value for name, value in variables.items() if "{{" not in str(value)}
-    module, options = measure_workload.of_role(given, given.get)
+    given["__measure_workload"] = {"name": "enqueue", "load": "create_locks"}
+    module, options = measure_workload.of_role(given, given.get, "client")
     assert module == "enqt"
     assert (options["load"], options["users"], options["timeout"], options["port"]) == ("create_locks", 7, 120, 4)
-    assert not {"runs", "sid", "session"} & {*options}
-    given["__measure_workload"] = "fio"
-    module, options = measure_workload.of_role(given, given.get)
+    assert not {"runs", "sid", "round"} & {*options}
+    assert (options["address"], options["session"], options["path"]) == ("192.0.2.7", {"port": 5}, "/own")
+    assert options["lifetime"] == 10800
+    assert options["protocol"] == {"name": "full", "rounds": 6, "design": "blocks", "session": 2}
+    _module, options = measure_workload.of_role(given, given.get, "server")
+    assert (options["address"], options["path"], "session" in options) == ("192.0.2.7", "/its", False)
+    given["__measure_workload"] = {"name": "fio", "load": ""}
+    module, options = measure_workload.of_role(given, given.get, "client")
     assert module == "measure_workload" and "openssl" not in options
     fio = {"patterns": ANY, "modes": ["direct", "async"], "jobs": [1], "size_mib": 256, "iodepth": 16}
     assert options["fio"] == fio

@@ -8,9 +8,9 @@ import shutil
 import tempfile
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.places import own_files
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import reading
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._own_files import own_files
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.qeth import Qeth
 from kernel import KernelHost
 from qethhost import RULES, QethHost, rules_text

@@ -11,42 +11,25 @@ from typing import Any
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Round
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import (
-    Measured,
-    Point,
     curve,
     knee,
     number,
     scaling,
 )
-from series_samples import GUESTS, connections, guests, record, rounds, virtualization
+from series_samples import GUESTS, connections, guests, record, rounds
 
 
-def points(values: dict[float, float], better: Any = "higher", work: Any = "each") -> list[Point]:
-    return curve([Measured(x, [value]) for x, value in values.items()], better, work)
-
-
-def measured(values: dict[float, float], noise: float = 0.005) -> list[Measured]:
+def measured(values: dict[float, float], noise: float = 0.005) -> dict[float, list[float]]:
     """Three rounds per point."""
-    return [Measured(x, [v * math.exp(-noise), v, v * math.exp(noise)]) for x, v in values.items()]
+    return {x: [v * math.exp(-noise), v, v * math.exp(noise)] for x, v in values.items()}
 
 
-class TestPublished:
-    """The virtualization study: percent of the one-guest value, on 16 cores with guests of four CPUs."""
-
-    def test_every_percentage_comes_out_again_and_one_value_per_point_proves_no_knee(self) -> None:
-        curves = {item["workload"]: item for item in virtualization()["curves"]}
-        found = {name: [point["pct"] for point in item["points"]] for name, item in curves.items()}
-        assert found == {name: [float(value) for value in values] for name, values in GUESTS.items()}
-        assert [item["knee"] for item in curves.values()] == [None] * 5
-        efficiency = [round(point["efficiency_pct"]) for point in curves["mem_std"]["points"]]
-        assert efficiency == [100, 96, 86, 77, 63, 54, 47, 41]
-
-    def test_percentages_that_are_not_of_one_are_normalized(self) -> None:
-        scaled = guests(["mem_std"])
-        for item in scaled:
-            item["runs"][1]["metrics"]["mem_std"] *= 37.5
-        (found,) = scaling("c", rounds(scaled), "context.guests")["curves"]
-        assert tuple(round(point["pct"]) for point in found["points"]) == GUESTS["mem_std"]
+def test_percentages_that_are_not_of_one_are_normalized() -> None:
+    scaled = guests(["mem_std"])
+    for item in scaled:
+        item["runs"][1]["metrics"]["mem_std"] *= 37.5
+    (found,) = scaling("c", rounds(scaled), "context.guests")["curves"]
+    assert tuple(round(point["pct"]) for point in found["points"]) == GUESTS["mem_std"]
 
 
 class TestWork:
@@ -64,13 +47,13 @@ class TestWork:
     def test_the_work(
         self, values: dict[float, float], better: str, work: str, speedup: list[float], efficiency: list[float]
     ) -> None:
-        found = points(values, better, work)
+        found = curve({x: [value] for x, value in values.items()}, better, work)
         assert [point["speedup"] for point in found] == speedup
         assert [point["efficiency_pct"] for point in found] == efficiency
 
     def test_the_interval_is_that_of_the_work(self) -> None:
         first, second = [50, 51, 52, 53, 54, 55.0], [60, 61, 62, 63, 64, 65.0]
-        found = curve([Measured(10, second), Measured(1, first)], "lower", "each")
+        found = curve({10: second, 1: first}, "lower", "each")
         assert (found[0]["low"], found[0]["high"]) == (1.0, 1.0)
         low, high = found[1]["low"], found[1]["high"]
         assert low is not None and high is not None
@@ -100,7 +83,7 @@ class TestKnee:
         assert (knee(measured(values, noise), "higher") is not None) == claimed
 
     def test_few_rounds_or_points_prove_nothing(self) -> None:
-        assert knee([Measured(x, [v, v]) for x, v in ((1, 10), (4, 40), (16, 43))], "higher") is None
+        assert knee({1: [10, 10], 4: [40, 40], 16: [43, 43]}, "higher") is None
         assert knee(measured({1: 10, 4: 40}), "higher") is None
         # a curve that falls again has its knee before
         found = knee(measured({1: 10, 4: 40, 16: 20, 64: 10}), "higher")
