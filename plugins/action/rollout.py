@@ -11,7 +11,7 @@ from typing import Any
 from ansible.release import __version__ as ansible_core_version
 
 from ..lookup.tunings import asked_for, choose, known_tunings
-from ..module_utils._engine import durations
+from ..module_utils._engine import lease
 from ..module_utils._engine.lease import LONGEST
 from ..modules.rollout import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
@@ -307,7 +307,7 @@ def of_host(
 
 
 def seconds(value: object, option: str) -> int:
-    return 0 if value == UNLIMITED else int(durations.seconds(value, option))  # type: ignore[no-untyped-call]
+    return 0 if value == UNLIMITED else int(lease.seconds(value, option))  # type: ignore[no-untyped-call]
 
 
 def stamp() -> str:

@@ -28,14 +28,12 @@ options:
     type: list
     elements: str
   tunings:
-    description:
-      - Options of tunings, each under the name of its tuning. They win over the variables.
+    description: Options of tunings, each under the name of its tuning. They win over the variables.
     type: dict
     default: {}
   variables:
-    description:
-      - Variables of tunings, such as C(rps_every), with the values that this call uses. They win over all others, also
-        over those of the command line.
+    description: Variables of tunings, such as C(rps_every), with the values that this call uses. They win over all
+      others, also over those of the command line.
     type: dict
     default: {}
   stop_on_error:
@@ -51,8 +49,7 @@ options:
     type: bool
     default: false
   platform:
-    description:
-      - Options of M(zpower.sap_tuning.platform_settings_info). They win over the variables.
+    description: Options of M(zpower.sap_tuning.platform_settings_info). They win over the variables.
     type: dict
     default: {}
   preflight:
@@ -81,15 +78,13 @@ options:
     type: bool
     default: false
   brief:
-    description:
-      - If the task fails, show its sentences alone. All else is then in RV(invocation), which Ansible prints from
-        C(-vvv) on.
+    description: If the task fails, show its sentences alone. All else is then in RV(invocation), which Ansible prints
+      from C(-vvv) on.
     type: bool
     default: false
   failing:
-    description:
-      - For a second task after one with O(defer), its RV(failing). This task fails with them, after it has run the
-        tunings in O(names). If these are none, it calls nothing.
+    description: For a second task after one with O(defer), its RV(failing). This task fails with them, after it has run
+      the tunings in O(names). If these are none, it calls nothing.
     type: list
     elements: str
 attributes:
@@ -132,13 +127,11 @@ EXAMPLES = r"""
 
 RETURN = r"""
 tunings:
-  description:
-    - The result of each tuning's module, under the name of the tuning, without its records and its diff, which are in
-      RV(tuning) and C(diff). One that was not run has C(skipped).
+  description: The result of each tuning's module, under the name of the tuning, without its records and its diff, which
+    are in RV(tuning) and C(diff). One that was not run has C(skipped).
   returned: success or failure after the input was accepted
   type: dict
-  sample:
-    rps: {changed: true, failed: false, msg: 1 changed}
+  sample: {rps: {changed: true, failed: false, msg: 1 changed}}
 deferred:
   description: The tunings that wait for a second task. See O(defer).
   returned: always
@@ -285,11 +278,10 @@ def unused(names, options):
 def checked(module, spec, options):
     """(parameters, None), or (None, the sentence with which this module refuses these options)."""
     result = ArgumentSpecValidator(spec).validate(options)
-    errors = result.errors
     if not result.error_messages:
         return result.validated_parameters, None
     unsupported = "Unsupported parameters for (zpower.sap_tuning.%s) module: " % module
-    return None, (unsupported if isinstance(errors[0], UnsupportedError) else "") + errors.msg
+    return None, (unsupported if isinstance(result.errors[0], UnsupportedError) else "") + result.errors.msg
 
 
 def run_one(kind, options, check_mode):
@@ -325,10 +317,9 @@ def run_all(names, run, stop_on_error):
     for name in names:
         if failed and stop_on_error:
             results[name] = {"skipped": True, "msg": "not run, because %s failed" % failed}
-            continue
-        results[name] = run(name)
-        if results[name].get("failed"):
-            failed = failed or name
+        else:
+            results[name] = run(name)
+            failed = failed or (name if results[name].get("failed") else None)
     return results
 
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.durations import seconds
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.lease import seconds
 
 
 @pytest.mark.parametrize(
@@ -13,5 +13,5 @@ def test_a_number_is_seconds_and_a_letter_is_the_unit(value, expected):
 
 @pytest.mark.parametrize("value", ["", "10 minutes", "-5", 1.5, True, None, [], "1h30m", "9" * 10])
 def test_anything_else_is_refused_with_the_name_of_the_option(value):
-    with pytest.raises(ValueError, match="^soak is .*; seconds, or a duration such as 90s, 10m"):
+    with pytest.raises(ValueError, match="^soak is .*; it must be seconds, or a duration such as 90s, 10m"):
         seconds(value, "soak")
