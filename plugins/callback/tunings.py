@@ -54,18 +54,14 @@ from typing import Any
 
 from ansible import context
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible.playbook.block import Block
 from ansible.plugins.callback import CallbackBase
 from ansible.release import __version__ as ansible_core_version
-from ansible.template import Templar
 
-from ..lookup.tunings import choose, known_tunings
-from ..plugin_utils._actions.role_options import templated
-from ..plugin_utils._actions.variables import COLLECTION, collection_version, mistakes, refusal
-from ..plugin_utils._answers import facts
+from ..plugin_utils._actions import plays
+from ..plugin_utils._actions.variables import COLLECTION, collection_version, known_tunings
 from ..plugin_utils._answers.answers import RENAMED
 from ..plugin_utils._answers.text import one_line
-from ..plugin_utils._evidence import command, files, refusals, slices, table, waiving
+from ..plugin_utils._evidence import command, files, refusals, slices, table
 from ..plugin_utils._evidence.document import LOST, build
 from ..plugin_utils._evidence.recording import Loss, Recording
 from ..plugin_utils._evidence.shapes import KINDS, Document, RunFields
@@ -113,13 +109,6 @@ def part(outcome: Any, name: str) -> Any:
     return getattr(outcome, name if hasattr(outcome, name) else f"_{name}")
 
 
-def whole(result: object) -> object:
-    """The result of a task of the action tunings, with what a brief one does not show."""
-    invocation = result.get("invocation") if isinstance(result, Mapping) else None
-    hidden = invocation.get("result") if isinstance(invocation, Mapping) else None
-    return {**result, **hidden} if isinstance(result, Mapping) and isinstance(hidden, Mapping) else result
-
-
 def own_words(text: str) -> str:
     """The sentence of a lookup plugin of this collection, without the chain that ansible-core puts before it."""
     found = LOOKUP_SAID.search(text)
@@ -158,62 +147,6 @@ def run_of(recording: Recording, ended: str | None, stopped: str) -> RunFields:
         "check": recording.check or bool(given.get("check")),
     }
     return {**found, "stopped": stopped} if stopped else found
-
-
-def variable(play: Any, host: Any, name: str) -> Any:
-    """A variable as the first host of the play has it; None if it is not set. Raises what a template raises."""
-    manager = play.get_variable_manager()
-    variables = manager.get_vars(play=play, host=host)
-    if facts.deciding(variables):  # the tasks of that host fail; here the others still need a folder
-        kept, manager._fact_cache = manager._fact_cache, {str(host): {}}
-        try:
-            variables = manager.get_vars(play=play, host=host)
-        finally:
-            manager._fact_cache = kept
-    return Templar(loader=play.get_loader(), variables=variables).template(variables.get(name))
-
-
-def wrong_variables(play: Any, hosts: list[Any]) -> str:
-    """What is wrong with the variables of the hosts of a play, in one text; empty if nothing is."""
-    found: dict[str, list[str]] = {}
-    for host in hosts:
-        variables = play.get_variable_manager().get_vars(play=play, host=host)
-        value_of = templated(Templar(loader=play.get_loader(), variables=variables), variables)
-        for sentence in (*mistakes(variables, value_of), *unknown_tunings(value_of)):
-            found.setdefault(sentence, []).append(str(host))
-    # the braces would be a template
-    return refusal(found, len(hosts)).replace("{", "{ ")
-
-
-def unknown_tunings(value_of: Callable[[str], Any]) -> list[str]:
-    """What is wrong with zpower_tunings of a host, in a list; a missing value is left to the task that needs it."""
-    try:
-        given = value_of("zpower_tunings")
-    except ValueError:
-        return []
-    try:
-        choose(given if str(given or "").strip() else [], known_tunings())
-    except ValueError as error:
-        return [str(error)]
-    return []
-
-
-def put_in_front(play: Any, message: str) -> None:
-    """Let a play fail before its first task. Ansible would turn an error of a callback into a warning."""
-    task = {"name": "Variables of zpower.sap_tuning", "run_once": True, "tags": ["always"]}
-    task["ansible.builtin.fail"] = {"msg": message}
-    first = {"play": play, "variable_manager": play.get_variable_manager(), "loader": play.get_loader()}
-    play.pre_tasks = [Block.load({"block": [task]}, **first), *play.pre_tasks]
-
-
-def results_folder(play: Any, host: Any) -> Path:
-    named = str(variable(play, host, "zpower_results") or "results")
-    return Path(os.path.expanduser(os.path.expandvars(named)))
-
-
-def sources_of(inventory: Any) -> list[str]:
-    """The files and lists of hosts that Ansible could read."""
-    return list(map(str, inventory._inventory.processed_sources))
 
 
 def honest(method: Event) -> Event:
@@ -261,10 +194,7 @@ class CallbackModule(CallbackBase):
         self._plain = Recording(NO_EVIDENCE, now())
         self._current = self._plain
         self._recordings: dict[str, Recording] = {}  # those with evidence, by kind
-        self._folders: dict[str, Path] = {}
         self._rollout: Mapping[str, Any] = {}  # results and change of its state file, run of this process
-        self._slices: dict[str, slices.Slice] = {}
-        self._commands: dict[str, list[str]] = {}
         self._unsaved = False  # something arrived since the evidence was written
         self._spent_s, self._started = 0.0, time.monotonic()
         self._ours = False  # a play of the collection has begun
@@ -289,7 +219,7 @@ class CallbackModule(CallbackBase):
         if not later and (kind or Path(play.get_path().rpartition(":")[0]).resolve().parent == PLAYBOOKS):
             self._ours = True
             self._refuse(
-                refusals.of_inventory(play.hosts, context.CLIARGS.get("inventory") or (), sources_of(inventory))
+                refusals.of_inventory(play.hosts, context.CLIARGS.get("inventory") or (), plays.sources_of(inventory))
             )
             self._refuse("" if hosts else refusals.of_pattern(play.hosts))
             self._end_now()
@@ -297,7 +227,7 @@ class CallbackModule(CallbackBase):
         elif not later:
             self._wrong = ""
         if self._wrong:
-            put_in_front(play, self._wrong)
+            plays.put_in_front(play, self._wrong)
         if later:
             return
         self._play = play._uuid
@@ -308,13 +238,13 @@ class CallbackModule(CallbackBase):
         self._current = self._recordings.get(kind, self._plain)
         if kind and self._current is self._plain:
             self._current = self._recordings[kind] = Recording(kind, now(), check=back)
-            self._make_folder(kind, play, hosts)
+            self._make_folder(self._current, play, hosts[0] if hosts else None)
             atexit.register(self._interrupted, os.getpid())
         if kind:
             self._current.plan(self._hosts)
             self._end_now()  # before a host is reached
             # this file stays if the run is killed
-            self._write(self._document(self._current, None, set(self._lost.values())))
+            self._write(self._current)
             self._end_now()
 
     def _refuse(self, sentence: str) -> None:
@@ -324,7 +254,7 @@ class CallbackModule(CallbackBase):
 
     def _wrong_variables(self, play: Any, hosts: list[Any]) -> str:
         try:
-            found = wrong_variables(play, hosts)
+            found = plays.wrong_variables(play, hosts)
         except Exception as error:  # pylint: disable=broad-exception-caught  # files of variables and templates
             # before ansible-core 2.19 the text has the file and its line
             places = [getattr(one, "obj", None) for one in (error, error.__context__)]
@@ -357,24 +287,21 @@ class CallbackModule(CallbackBase):
 
     def _rolls_back(self, play: Any, hosts: list[Any]) -> bool:
         try:
-            return bool(boolean(variable(play, hosts[0] if hosts else None, "zpower_rollback"), strict=False))
+            return bool(boolean(plays.variable(play, hosts[0] if hosts else None, "zpower_rollback"), strict=False))
         except Exception:  # pylint: disable=broad-exception-caught  # the call on each host says what is wrong
             return False
 
-    def _make_folder(self, kind: str, play: Any, hosts: list[Any]) -> None:
-        host = hosts[0] if hosts else None
+    def _make_folder(self, one: Recording, play: Any, host: Any) -> None:
         try:
-            results = results_folder(play, host)
-            if run := slices.run_name(variable(play, host, slices.VARIABLE)):
-                self._slices[kind] = slices.new_slice(results, kind, run, self._current.begun)
-                self._folders[kind] = self._slices[kind].folder
-            else:
-                self._folders[kind] = files.new_folder(results, kind, self._current.begun)
+            results = plays.results_folder(play, host)
+            if run := slices.run_name(plays.variable(play, host, slices.VARIABLE)):
+                one.slice = slices.new_slice(results, one.kind, run, one.begun)
+            one.folder = one.slice.folder if one.slice else files.new_folder(results, one.kind, one.begun)
         except Exception as error:  # pylint: disable=broad-exception-caught  # templates raise anything in 2.16
-            self._cannot_write(kind, error)
+            self._cannot_write(one, error)
             return
         try:
-            self._commands[kind] = command.parse(variable(play, host, command.VARIABLE))
+            one.command = command.parse(plays.variable(play, host, command.VARIABLE))
         except Exception as error:  # pylint: disable=broad-exception-caught
             self._refuse(f"{command.VARIABLE} cannot be called: {error}")
 
@@ -410,17 +337,20 @@ class CallbackModule(CallbackBase):
             self._lose(Loss("unreachable", message(part(result, "result"), task), host, [host]))
 
     def _keep(self, outcome: Any) -> str:
-        host, (where, _dot, name) = str(part(outcome, "host")), part(outcome, "task").action.rpartition(".")
-        # answers that nobody has parsed
-        if where not in ("", "zpower.sap_tuning") or RENAMED.get(name, name) not in SPEAKING:
+        """Keep what a task of this collection says of its host; other answers have passed no door."""
+        host, task, found = str(part(outcome, "host")), part(outcome, "task"), part(outcome, "result")
+        where, _dot, name = task.action.rpartition(".")
+        if (name := RENAMED.get(name, name)) not in SPEAKING:
+            return host
+        if (where or str(task.resolved_action).rpartition(".")[0]) != "zpower.sap_tuning":
             return host
         if name == "rollout":
-            self._rollout = part(outcome, "result").get("rollout") or self._rollout
+            self._rollout = found.get("rollout") or self._rollout
             if self._current.judges:
                 self._current.leave_out(self._rollout.get("left_out") or {})
         self._unsaved = True
-        found = part(outcome, "result")
-        if self._current.keep(host, whole(found) if name == "tunings" else found) and self._current is self._plain:
+        answer = found.get("invocation", {}).get("evidence", {}) if name == "tunings" else found
+        if self._current.keep(host, answer) and self._current is self._plain:
             # a play without evidence counts its hosts if it has to do with tunings
             self._current.plan([*self._hosts, host])
         return host
@@ -438,7 +368,7 @@ class CallbackModule(CallbackBase):
         if self._spent_s > SAVING_S + SAVING_SHARE * (begun - self._started):
             return
         self._unsaved = False
-        self._write(self._document(self._current, None, {*self._lost.values()}))
+        self._write(self._current)
         self._spent_s += time.monotonic() - begun
 
     def _interrupted(self, process: int) -> None:
@@ -446,10 +376,9 @@ class CallbackModule(CallbackBase):
         if os.getpid() != process:  # a worker
             return
         for one in self._recordings.values():
-            document = self._document(one, None, {*self._lost.values()})
-            path = self._write(document)
+            document, page = self._write(one)
             if self._format == "table":
-                self._print_table(f"TUNINGS ({one.kind}, unfinished)", document, path)
+                self._print_table(f"TUNINGS ({one.kind}, unfinished)", document, page)
         self._forget()
 
     @honest
@@ -467,26 +396,23 @@ class CallbackModule(CallbackBase):
         """Write and print all. ``failed``: Ansible itself ends with an error, or somebody else ends the run."""
         ended, plain = now(), self._plain
         shown = [*self._recordings.values(), *([plain] if plain.planned else [])]
-        documents = [self._document(recording, ended, real) for recording in shown]
-        pages = ["" if one is plain else self._write(document) for one, document in zip(shown, documents, strict=True)]
-        summary = self._end_rollout(documents, ended)
-        written = [one.kind for one, page in zip(shown, pages, strict=True) if page]
-        calls = [(self._commands.get(kind), self._folders[kind]) for kind in written]
-        for document in documents[: len(self._recordings)]:
-            for sentence in refusals.of_document(document):
+        written = [(one, *self._write(one, ended, real)) for one in shown]
+        summary = self._end_rollout([document for _one, document, _page in written], ended)
+        for one, document, _page in written:
+            for sentence in refusals.of_document(document) if one is not plain else ():
                 self._refuse(sentence)
         refused = self._refused
         self._forget()
         if self._format == "json":
             self._print_json(shown)
         elif self._format == "table":
-            for one, document, page in zip(shown, documents, pages, strict=True):
+            for one, document, page in written:
                 title = "" if len(shown) == 1 else " (other plays)" if one is plain else f" ({one.kind})"
                 self._print_table(f"TUNINGS{title}", document, page)
             if summary:
                 self._display.display(f"Rollout: {summary}")
-        for argv, folder in calls:
-            if argv and (failure := command.run(argv, folder)):
+        for one, _document, page in written:
+            if page and one.folder and one.command and (failure := command.run(one.command, one.folder)):
                 self._display.warning(failure)
         if refused and not failed:
             raise SystemExit(refusals.EXIT_CODE)  # where Ansible would end with 0
@@ -497,52 +423,53 @@ class CallbackModule(CallbackBase):
             return ""
         hosts = [host for document in documents if document["run"]["kind"] == "rollout" for host in document["hosts"]]
         lost = {host["host"]: host["message"] for host in hosts if host["outcome"] in LOST and host["message"]}
-        evidence, run = str(self._folders.get("rollout", "")), self._rollout["run"]
+        recording = self._recordings.get("rollout", self._plain)
+        evidence, run = str(recording.folder or ""), self._rollout["run"]
         try:
             return keeping.close(self._rollout["results"], self._rollout["change"], run, lost, evidence, ended)
         except (OSError, ValueError) as error:
             self._refuse(f"the end of the rollout cannot be noted: {error}")
             return ""
 
-    def _document(self, recording: Recording, ended: str | None, real: Collection[Loss]) -> Document:
-        run = run_of(recording, ended, recording.stopped(real))
-        results = recording.results(real, {host: loss for loss in real for host in loss.hosts})
-        waived = recording.waived([*known_tunings(), "platform"])
-        return build(run, recording.planned, results, waived, waiving.DAY)
+    def _write(
+        self, one: Recording, ended: str | None = None, real: Collection[Loss] | None = None
+    ) -> tuple[Document, str]:
+        """The document of a recording, and the path of its page, empty if there is none.
 
-    def _write(self, document: Document) -> str:
-        """Write the files, of a run that has not ended only the JSON; the path of the page, empty if there is none. If
-        slices cannot be united, the path of this one."""
-        kind = document["run"]["kind"]
-        if kind not in self._folders:
-            return ""
+        Of a run that has not ended, only the JSON is written. If slices cannot be united, the path of this one.
+        ``real``: the losses that were not rescued.
+        """
+        real = {*self._lost.values()} if real is None else real
+        run = run_of(one, ended, one.stopped(real))
+        document = build(run, one.planned, one.results(real, {host: loss for loss in real for host in loss.hosts}))
+        if one.folder is None:
+            return document, ""
         try:
-            if kind in self._slices:
-                union = slices.write(document, self._slices[kind])
-                for sentence in union.left_out if document["run"]["ended"] else ():
+            if one.slice:
+                union = slices.write(document, one.slice)
+                for sentence in union.left_out if ended else ():
                     self._refuse(one_line(sentence))
-                return union.written.paths["html"]
-            formats = files.FORMATS if document["run"]["ended"] else ("json",)
-            paths = files.write(document, self._folders[kind], formats).paths
-            return paths.get("html") or paths["json"]
+                return document, union.written.paths["html"]
+            paths = files.write(document, one.folder, files.FORMATS if ended else ("json",)).paths
+            return document, paths.get("html") or paths["json"]
         except slices.NotUnitedError as error:
-            folder = self._folders[kind]
-            self._display.warning(f"the slices of {folder} are not united: {error}; zpower.sap_tuning.unite does it")
-            return str(self._slices[kind].path)
+            why = f"the slices of {one.folder} are not united: {error}; zpower.sap_tuning.unite does it"
+            self._display.warning(why)
+            return document, str(one.slice and one.slice.path)
         except (OSError, ValueError) as error:
-            self._cannot_write(kind, error)
-            return ""
+            self._cannot_write(one, error)
+            return document, ""
 
-    def _cannot_write(self, kind: str, error: Exception) -> None:
-        self._folders.pop(kind, None)
+    def _cannot_write(self, one: Recording, error: Exception) -> None:
+        one.folder = None
         said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)
-        self._refuse(f"the evidence of {kind} cannot be written: {said}")
+        self._refuse(f"the evidence of {one.kind} cannot be written: {said}")
 
     def _print_json(self, recordings: Iterable[Recording]) -> None:
         found = {}
         for recording in recordings:
-            for host, record in recording.records():
-                found[host, str(record["name"]), str(record["subject"])] = {"host": host, **record}
+            for host, row in recording.rows():
+                found[host, row["name"], row["subject"]] = {"host": host, **row}
         if found:
             self._display.display(json.dumps([found[key] for key in sorted(found)], sort_keys=True))
 
