@@ -6,10 +6,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..lookup.tunings import known_tunings
 from ..modules.experiment import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.variables import role_variables
+from ..plugin_utils._actions.variables import known_tunings, role_variables
 from ..plugin_utils._records.checks import plain_json
 from ..plugin_utils._sessions import levels, session, two_states
 
@@ -60,7 +59,11 @@ class ActionModule(ControllerAction):
         if event == "planned":
             hosts = options["hosts"] or [str(host) for host in variables.get("ansible_play_batch") or ()]
             known = {name: role_variables(name) for name in known_tunings()}
-            return levels.planned(options, hosts, known, check)
+            plan = levels.planned(options, hosts, known, check)
+            if "__session_mine" in variables:
+                mine = (variables["hostvars"][host]["__session_mine"] for host in hosts)
+                levels.check_chosen(plan["tunings"], {tuning for tunings in mine for tuning in tunings})
+            return plan
         if event == "decided":
             return levels.decided(options)
         return levels.looked(options, check) if event == "looked" else levels.ended(options, variables, check)

@@ -70,12 +70,19 @@ class ActionModule(ControllerAction):
         check_tags(variables.get("ansible_run_tags") or ["all"])
         check_change(options, host)
         check_workloads(options)
-        peers = peers_of(options, host, {str(name) for name in known})
-        found = chosen(options)
+        against = {
+            kind: options[PEERS[kind]] for kind in options["workloads"] if kind in PEERS and options[PEERS[kind]]
+        }
+        for kind, peer in against.items():
+            if peer not in {str(name) for name in known} or peer == host:
+                wrong = f"measure_{PEERS[kind]} is {shorten(peer, 60)}"
+                raise ValueError(f"{wrong}; it takes the inventory name of another host")
+        found = chosen(options, against)
         return {
             "changed": False,
             "host": host,
-            "peers": peers,
+            "peers": [*dict.fromkeys(against.values())],
+            "against": against,
             **found,
             "measures": bool(found["workloads"]),
             **{name: options[name] for name in ("rounds", "runs", "throttle", "calibration")},
@@ -96,32 +103,21 @@ def seconds(options: Mapping[str, Any], workloads: Iterable[str]) -> float:
     return total + (runs * options["run_seconds"] if total and options["control"] else 0.0)
 
 
-def chosen(options: Mapping[str, Any]) -> dict[str, Any]:
+def chosen(options: Mapping[str, Any], against: Mapping[str, str]) -> dict[str, Any]:
     """The workloads that this host measures, with their task files, and those whose server stays for all rounds.
 
     Servers that would share a fixed port start for one round each. Each load of the enqueue server is a call of its
-    own.
+    own. Ansible measures on all hosts at once only where they have the same entries, so their peers stand apart.
     """
-    with_peer = [name for name in options["workloads"] if name in PEERS and options[PEERS[name]]]
-    names = [name for name in options["workloads"] if name in with_peer or name not in PEERS or name == "command"]
-    alone = with_peer if options["port"] and len(with_peer) > 1 else []
+    alone = bool(options["port"]) and len(against) > 1
     workloads = [
-        {
-            "name": name,
-            "load": load,
-            "what": WHAT[name],
-            "tasks": "own_server" if name in alone else "call",
-        }
-        for name in names
+        {"name": name, "load": load, "what": WHAT[name], "tasks": "own_server" if alone and name in against else "call"}
+        for name in options["workloads"]
+        if name in against or name not in PEERS or name == "command"
         for load in (options["enqueue_loads"] if name == "enqueue" else [""])
     ]
     first = {workload["name"]: workload for workload in reversed(workloads)}
-    # Ansible measures on all hosts at once only where they have the same entries, so peers stand apart
-    return {
-        "workloads": workloads,
-        "servers": [first[name] for name in with_peer if name not in alone],
-        "against": {name: options[PEERS[name]] for name in with_peer},
-    }
+    return {"workloads": workloads, "servers": [] if alone else [first[name] for name in against]}
 
 
 def check_change(options: Mapping[str, Any], host: str) -> None:
@@ -182,14 +178,3 @@ def check_commands(given: Sequence[Any]) -> None:
         SETS["command"].check(checked.validated_parameters["measure_commands"])
     except MeasureError as error:
         raise ValueError(f"measure_commands: {error}") from None
-
-
-def peers_of(options: Mapping[str, Any], host: str, known: set[str]) -> list[str]:
-    """The hosts that the chosen workloads measure against; ValueError if one of them cannot be a peer of this host."""
-    found = []
-    for name in dict.fromkeys(PEERS[kind] for kind in options["workloads"] if kind in PEERS):
-        peer = options[name]
-        if peer and (peer not in known or peer == host):
-            raise ValueError(f"measure_{name} is {shorten(peer, 60)}; it takes the inventory name of another host")
-        found += [peer] if peer else []
-    return list(dict.fromkeys(found))

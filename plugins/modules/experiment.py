@@ -33,8 +33,8 @@ options:
       - V(looked) ends the experiment if every level is decided, or if the next O(part) would end after
         O(max_minutes) of the plan.
       - V(decided) returns the level that won, from the records of the change.
-      - V(ended) notes in the plan that the session which V(planned) began is over, and how. In C(before_after), it
-        returns how the host is left.
+      - V(ended) notes in the plan that the session which V(planned) began is over, and how. Without O(kept) it returns
+        the level that won, too. In C(before_after), it returns how the host is left.
       - The roles C(experiment) and C(before_after) call the others in each step. V(set) fails if O(level) is not in
         force, V(held) if it is no longer in force, and V(measured) keeps the tuning records of the step, if the peers
         are at the same one.
@@ -149,8 +149,8 @@ so_far:
   type: str
   sample: all −3.0 % to +14.2 %
 tunings:
-  description: The tunings that take part, or with O(event=decided) those that the winner sets.
-  returned: event=planned or event=decided
+  description: The tunings that take part; with V(decided) and V(ended) of O(event) those that the winner sets.
+  returned: event=planned, event=decided or event=ended
   type: list
   elements: str
   sample: [rps]
@@ -167,17 +167,17 @@ remarks:
   sample: ['6 rounds are too few for a winner: 2 levels beside the baseline need 8']
 winner:
   description: The level that won, or null.
-  returned: event=decided
+  returned: event=decided or event=ended
   type: str
   sample: every-4
 vars:
   description: The variables of the winner.
-  returned: event=decided
+  returned: event=decided or event=ended
   type: dict
   sample: {rps_state: present, rps_every: 4}
 progress:
   description: How far the experiment came, in steps that every host has done.
-  returned: event=decided
+  returned: event=decided or event=ended
   type: dict
   sample: {done: 24, steps: 24, complete: true}
 lost:

@@ -7,7 +7,6 @@ files from all that are there, so the last one to do so has seen every slice.
 """
 
 import contextlib
-import os
 import platform
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
@@ -128,13 +127,11 @@ def called(use: SliceUse) -> str:
     return f"slice {use['file'].removesuffix('.json')} of {use['controller']}, begun {moment(use['begun'])}"
 
 
-def begun(folder: Path) -> str:
-    """When the first slice of a folder began, as in the names of folders; empty without slices."""
-    try:
-        names = [entry.name for entry in os.scandir(folder / FOLDER) if entry.name.endswith(".json")]
-    except OSError:
-        return ""
-    return min(names, default="").partition("-")[0]
+def begun(folder: Path, kind: str) -> str:
+    """When a united run began, in the form of the names of folders; empty if no document says so."""
+    with contextlib.suppress(OSError, ValueError, RecursionError, LookupError, TypeError):
+        return files.stamp(parse_json(read_regular(folder / f"{kind}.json", files.LARGEST_FILE))["run"]["begun"])
+    return ""
 
 
 @contextlib.contextmanager
@@ -188,22 +185,17 @@ def _part(path: Path, kind: str, name: str) -> Part:
 def united(kind: str, slices: Sequence[Document], wrong: Sequence[str] = (), late: Sequence[str] = ()) -> Document:
     """One document from those of the slices, the earliest first. ``wrong``: what was left out, and why; the run then
     counts as unfinished, because nobody knows its hosts. ``late``: further problems."""
-    last = {host["host"]: number for number, document in enumerate(slices) for host in document["hosts"]}
+    last = {host["host"]: (document, host) for document in slices for host in document["hosts"]}
     # a slice whose hosts were all run again, such as one that was killed, no longer counts
     counting = [
-        document
-        for number, document in enumerate(slices)
-        if not document["hosts"] or any(last[host["host"]] == number for host in document["hosts"])
-    ]
-    hosts = [
-        host for number, document in enumerate(slices) for host in document["hosts"] if last[host["host"]] == number
+        document for document in slices if not document["hosts"] or any(one is document for one, _host in last.values())
     ]
     runs = [document["run"] for document in counting]
     problems = [*wrong, *late, *_twice(slices), *_different(runs)]
     problems += [sentence for document in counting for sentence in document.get("problems") or ()]
     return assemble(
         _run(kind, runs, min(document["run"]["begun"] for document in slices), not wrong),
-        sorted(hosts, key=lambda host: natural(host["host"])),
+        [last[name][1] for name in sorted(last, key=natural)],
         _waivers(counting),
         list(dict.fromkeys(map(one_line, problems))),
     )
@@ -216,9 +208,9 @@ def _run(kind: str, runs: Sequence[RunFields], begun: str, complete: bool) -> Ru
         "kind": kind,
         "begun": begun,
         "ended": max(ended) if complete and len(ended) == len(runs) else None,
-        "collection": ", ".join(_all(run["collection"] for run in runs)),
-        "ansible_core": ", ".join(_all(run["ansible_core"] for run in runs)),
-        "inventory": ", ".join(_all(run["inventory"] for run in runs)),
+        "collection": _all(run["collection"] for run in runs),
+        "ansible_core": _all(run["ansible_core"] for run in runs),
+        "inventory": _all(run["inventory"] for run in runs),
         "limit": ",".join(dict.fromkeys(limits)) if len(limits) == len(runs) else None,
         "tags": list(dict.fromkeys(tag for run in runs for tag in run["tags"])),
         "skip_tags": list(dict.fromkeys(tag for run in runs for tag in run["skip_tags"])),
@@ -226,23 +218,20 @@ def _run(kind: str, runs: Sequence[RunFields], begun: str, complete: bool) -> Ru
     }
 
 
-def _all(values: Iterable[str]) -> list[str]:
+def _all(values: Iterable[str]) -> str:
     """The different values of a field."""
-    return sorted(set(values), key=natural)
+    return ", ".join(sorted(set(values), key=natural))
 
 
 def _different(runs: Sequence[RunFields]) -> Iterator[str]:
     """What makes slices doubtful parts of one run."""
-    versions = _all(run["collection"] for run in runs)
-    if len(versions) > 1:
-        yield f"the slices ran with different versions of the collection: {', '.join(versions)}"
-    checks, tags = [run["check"] for run in runs], [run["tags"] for run in runs]
-    for words, differ in (
-        ("with and without check mode", any(check != checks[0] for check in checks)),
-        ("with different tags", any(some != tags[0] for some in tags)),
-    ):
-        if differ:
-            yield f"the slices ran {words}; slices of one run have the same options"
+    if len({run["collection"] for run in runs}) > 1:
+        versions = _all(run["collection"] for run in runs)
+        yield f"the slices ran with different versions of the collection: {versions}"
+    if len({run["check"] for run in runs}) > 1:
+        yield "the slices ran with and without check mode; slices of one run have the same options"
+    if any(run["tags"] != runs[0]["tags"] for run in runs):
+        yield "the slices ran with different tags; slices of one run have the same options"
 
 
 def _twice(slices: Sequence[Document]) -> Iterator[str]:

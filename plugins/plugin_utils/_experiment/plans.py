@@ -218,19 +218,6 @@ def session_of(experiment: Plan, step: Step) -> int:
     return 1 + sum(step[1] > end for end in ends)
 
 
-def parts(experiment: Plan, left: Sequence[Step]) -> list[tuple[int, list[Step]]]:
-    """The steps that are left, up to each look at the records: (rounds per cell at its end, steps)."""
-    ends = [number for number in range(experiment["rounds"], end_of(experiment)) if is_look(number)]
-    found: list[tuple[int, list[Step]]] = []
-    begin = 0
-    for end in [*ends, end_of(experiment)]:
-        inside = [step for step in left if begin < step[1] <= end]
-        if inside:
-            found.append((end, inside))
-        begin = end
-    return found
-
-
 def is_look(rounds: int) -> bool:
     """Whether the records may be looked at after so many rounds per cell."""
     look = looks.look_at(rounds)

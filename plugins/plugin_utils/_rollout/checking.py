@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The fields of a rollout's state file, schema zpower.sap_tuning/rollout/1; ValueError is one sentence."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, TypedDict, cast
+from typing import Annotated, TypedDict, cast
 
 from .._records.checks import check_numbers, check_slug, wrong
 from .._records.shapes import Stamp, check_shape, stamp
@@ -13,7 +12,7 @@ from .plan import fingerprint
 SCHEMA = "zpower.sap_tuning/rollout/1"
 RESULTS = ("running", "complete", "stopped")
 STATES = ("waiting", "running", "good", "stopped")
-STAGES = ("", *stages.STAGES, "taking back")
+STAGES = ("", *stages.BY_NAME, "taking back")
 OUTCOMES = ("ok", "failed", "lost", "waiting", "left out")
 VALUES = ("unchanged", "probation", "confirmed", "taken back", "unknown")
 ON_FAILURE = ("back", "leave")
@@ -153,14 +152,6 @@ class Document(TypedDict):
     plan: Plan
     batches: list[BatchState]
     runs: list[Start]
-
-
-def comparable(plan: Mapping[str, Any], begun: Plan) -> dict[str, Any]:
-    """A plan for a comparison with the one that was begun: only the limits of the guard that are in both count."""
-    known = begun["guard"]
-    if known and (guard := plan["guard"]):
-        return {**plan, "guard": {name: value for name, value in guard.items() if name in known}}
-    return {**plan}
 
 
 def check(document: object) -> Document:

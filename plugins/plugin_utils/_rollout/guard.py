@@ -22,6 +22,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from .._compare.comparing import Options, compare_change
 from .._compare.shapes import Comparison, Row
@@ -53,11 +54,13 @@ batches, of one workload 10 % in 3 of 4 and 20 % in 5 of 6; without this rule in
 """
 
 
-def judge(results: Path | str, change: str, hosts: Sequence[str], options: Options) -> checking.GuardState:
+def judge(results: Path | str, change: str, hosts: Sequence[str], limits: checking.PlannedGuard) -> checking.GuardState:
     """What the guard says of a batch with these hosts, whose change this is; it is good if there are no ``sentences``.
 
-    ValueError for a change that is not a slug.
+    ``limits``: of the plan. ValueError for a change that is not a slug.
     """
+    given: dict[str, Any] = {name: value for name, value in limits.items() if name != "workloads"}
+    options = Options(max_runs=0, **given)
     report = str(Path(results) / change / "report.html")
     try:
         loaded = load_change(results, change)

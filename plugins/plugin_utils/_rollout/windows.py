@@ -3,13 +3,13 @@
 """The change window of a rollout: two moments, read in the site's time zone and kept in UTC.
 
 A time of day means each day; a window over midnight belongs to the day on which it opens, and midnight is the other end
-if only one is given. A local time that the clocks
-skip is taken as the moment after the jump. Of a local time that comes twice, the one that makes the window shorter is
-taken. Nothing here reads a clock.
+if only one is given. A local time that the clocks skip or repeat is read so that the window gets shorter. Nothing here
+reads a clock.
 """
 
 import re
 import zoneinfo
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta, timezone, tzinfo
 
@@ -23,12 +23,11 @@ _FORMS = "a time such as 2026-11-28 22:00, 2026-11-28T22:00+01:00 or 22:00 belon
 
 @dataclass(frozen=True)
 class Window:
-    """When batches may begin; None leaves that side open. ``remarks`` say how times around a clock change were read."""
+    """When batches may begin; None leaves that side open."""
 
     not_before: datetime | None
     not_after: datetime | None
     time_zone: str = "UTC"
-    remarks: tuple[str, ...] = ()
 
     def closed(self, now: datetime) -> str:
         """The sentence that says why no batch may begin at ``now``; empty if one may."""
@@ -71,23 +70,21 @@ def parse(not_before: object, not_after: object, time_zone: object, now: datetim
     """
     name = str(time_zone or "").strip() or "UTC"
     zone = zone_of(name)
-    begin, end = _read(not_before, BEFORE), _read(not_after, AFTER)
-    remarks: list[str] = []
+    begin, end = _parse_time(not_before, BEFORE), _parse_time(not_after, AFTER)
     if begin is not None and begin == end:
         raise ValueError(f"{BEFORE} and {AFTER} are both {str(not_after).strip()}; the window has no length")
     if not isinstance(begin, datetime) and not isinstance(end, datetime) and (begin, end) != (None, None):
-        return Window(*_daily(begin or time(), end or time(), zone, now, remarks), name, tuple(remarks))
+        return Window(*_daily(begin or time(), end or time(), zone, now), name)
     if isinstance(begin, time) or isinstance(end, time):
         raise ValueError(
             f"{BEFORE} is {str(not_before).strip()!r} and {AFTER} {str(not_after).strip()!r}; give both with their day,"
             " or both as a time of day"
         )
-    first = _moment(begin, zone, True, remarks) if begin else None
-    last = _moment(end, zone, False, remarks) if end else None
+    first = _utc(begin, zone, max) if begin else None
+    last = _utc(end, zone, min) if end else None
     if first and last and first >= last:
-        why = f" ({' '.join(remarks)})" if remarks else ""
-        raise ValueError(f"{AFTER} is not later than {BEFORE}{why}; the window would never be open")
-    return Window(first, last, name, tuple(remarks))
+        raise ValueError(f"{AFTER} is not later than {BEFORE}; the window would never be open")
+    return Window(first, last, name)
 
 
 def zone_of(name: str) -> tzinfo:
@@ -106,72 +103,41 @@ def zone_of(name: str) -> tzinfo:
     raise ValueError(f"{ZONE} is {name!r}, which is no time zone here; a name such as Europe/Berlin belongs there")
 
 
-def _read(value: object, name: str) -> datetime | time | None:
+def _parse_time(value: object, name: str) -> datetime | time | None:
     """The time as it was written: with a zone only if it has one."""
     text = "" if value is None else str(value).strip()
     if not text:
         return None
-    if text.isdecimal() and int(text) < 24:
-        raise ValueError(f'{name} is the number {text}; a time of day such as "{text}:00", in quotes, belongs there')
-    if text.isdecimal() and 60 <= int(text) < 24 * 60:
-        hour, minute = divmod(int(text), 60)
-        raise ValueError(
-            f'{name} is the number {text}: YAML reads a time of day so; write "{hour}:{minute:02}" in quotes'
-        )
+    hour, minute = divmod(int(text), 60) if len(text) > 2 and text.isdecimal() else (text, 0)
+    if text.isdecimal() and int(hour) < 24:  # YAML reads 22:00 as the number 1320
+        raise ValueError(f'{name} is the number {text}; write a time of day in quotes: "{hour}:{minute:02}"')
     daily, full = _DAY_TIME.fullmatch(text), _FULL.fullmatch(text)
     try:
         if daily:
             return time(int(daily[1]), int(daily[2]), int(daily[3] or 0))
         if full:
             day, clock, utc, hours, minutes = full.groups()
-            zone = "+00:00" if utc else f"{hours}:{minutes or '00'}" if hours else ""
-            return datetime.fromisoformat(f"{day}T{clock}{zone}")
+            offset = "+00:00" if utc else f"{hours}:{minutes or '00'}" if hours else ""
+            return datetime.fromisoformat(f"{day}T{clock}{offset}")
     except ValueError:
         pass
     raise ValueError(f"{name} is {text[:60]!r}; {_FORMS}")
 
 
-def _daily(begin: time, end: time, zone: tzinfo, now: datetime, remarks: list[str]) -> tuple[datetime, datetime]:
+def _daily(begin: time, end: time, zone: tzinfo, now: datetime) -> tuple[datetime, datetime]:
     """The window of the first day that is not over yet."""
-    # from yesterday, whose window may end today; one day has no window at a clock change
+    # from yesterday, whose window may end today; one day may have no window where the clocks change
     for ahead in range(-1, 4):
         day = now.astimezone(zone).date() + timedelta(days=ahead)
-        said: list[str] = []
-        first = _moment(datetime.combine(day, begin), zone, True, said)
-        close = day if end > begin else day + timedelta(days=1)
-        last = _moment(datetime.combine(close, end), zone, False, said)
-        if first < last and now < last:  # on the day of a clock change a short window may have no length
-            remarks += said
+        first = _utc(datetime.combine(day, begin), zone, max)
+        last = _utc(datetime.combine(day + timedelta(days=end <= begin), end), zone, min)
+        if first < last and now < last:
             return first, last
     raise AssertionError  # two days after now a window has not closed
 
 
-def _moment(local: datetime, zone: tzinfo, begin: bool, remarks: list[str]) -> datetime:
-    """A local time as a moment in UTC, with a remark if the clocks change there."""
+def _utc(local: datetime, zone: tzinfo, choose: Callable[..., datetime]) -> datetime:
+    """A time without an offset as a moment; ``choose`` takes one of two where the clocks change."""
     if local.tzinfo:
         return local.astimezone(UTC)
-    early, late = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
-    if early == late:
-        return early
-    if early > late:  # the clocks skip it: each side reads it with the other's offset
-        taken = _jump(late, early, zone)
-        remarks.append(
-            f"{local:%Y-%m-%d %H:%M} does not exist in {zone}; {taken:%H:%M} UTC, right after the jump, is taken."
-        )
-        return taken
-    taken = late if begin else early
-    which = "second" if begin else "first"
-    remarks.append(f"{local:%Y-%m-%d %H:%M} comes twice in {zone}; the {which}, {taken:%H:%M} UTC, is taken.")
-    return taken
-
-
-def _jump(low: datetime, high: datetime, zone: tzinfo) -> datetime:
-    """The first second of the new offset between two moments."""
-    before = low.astimezone(zone).utcoffset()
-    while high - low > timedelta(seconds=1):
-        middle = low + timedelta(seconds=(high - low) // timedelta(seconds=2))
-        if middle.astimezone(zone).utcoffset() == before:
-            low = middle
-        else:
-            high = middle
-    return high
+    return choose(local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))

@@ -6,13 +6,14 @@ import json
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, cast
 
 from .._compare import comparing
 from .._compare.shapes import Part, Report, Row
 from .._experiment import outcomes, plan_files, plans
 from .._experiment.factors import read_factors
-from .._pages.text import DASH, interval
+from .._pages.text import DASH, interval, plural
 from .._records import record_files
 from .._records.round import microseconds
 from . import schedules, session, states
@@ -60,7 +61,8 @@ def planned(
         plan["continued"] = [*plan["continued"], plans.end_of(there)]
     ready = {host: every[host] for host in hosts}
     left = _left(plan, ready)
-    order = [(step["phase"], step["round"]) for step in left]
+    ends = schedules.ends("alternate", plan["rounds"], plans.end_of(plan), 0)
+    sizes = [(end, sum(begin < step["round"] <= end for step in left)) for begin, end in pairwise([0, *ends])]
     changed = bool(left) or plan != there
     if changed and not check:
         if left:
@@ -68,7 +70,13 @@ def planned(
             plan["sessions"] = [*plan["sessions"], {**begun, "failures": {}, "kept": None}]
             plan["sessions"][-1]["set_aside"] = plan_files.set_aside(results, plan, loaded, ready)
         plan_files.write(results, plan)
-    progress, remarks = _progress(plan, len(left), there is not None), _remarks(plan)
+    total, needed, others = len(plans.steps(plan)), outcomes.rounds_for(plan), len(plan["cells"]) - 1
+    fixed = plan["stopped"] or plan["rounds"] == plan["max_rounds"]
+    steps = f"{total} steps" if fixed else f"at most {total} steps"
+    progress = f"{steps} are planned" if there is None else f"{total - len(left)} of {steps} are done"
+    few = f"{plan['max_rounds']} rounds are too few for a winner"
+    remarks = [f"{few}: {plural(others, 'level')} beside the baseline need {needed}"]
+    remarks = remarks if plan["max_rounds"] < needed else []
     return {
         "changed": changed,
         "msg": progress,
@@ -82,7 +90,7 @@ def planned(
         "plan": {name: plan[name] for name in ("baseline", "cells", "rounds", "max_rounds", "seed", "order")},
         "tunings": sorted({tuning for factor in plan["factors"] for tuning in factor["tunings"]}),
         "steps": left,
-        "parts": session.parts_of([(rounds, len(inside)) for rounds, inside in plans.parts(plan, order)]),
+        "parts": session.parts_of([(end, size) for end, size in sizes if size]),
         "resumed": there is not None,
         "remarks": remarks,
         "at": time.time(),
@@ -90,22 +98,25 @@ def planned(
     }
 
 
-def _progress(plan: Mapping[str, Any], left: int, resumed: bool) -> str:
-    total = len(plans.steps(plan))
-    known = plan["stopped"] or plan["rounds"] == plan["max_rounds"]
-    steps = f"{total} steps" if known else f"at most {total} steps"
-    return f"{total - left} of {steps} are done" if resumed else f"{steps} are planned"
+def check_chosen(varied: Iterable[str], chosen: Collection[str]) -> None:
+    """ValueError if a tuning that is varied belongs to no host of the play."""
+    if nobodys := [tuning for tuning in varied if tuning not in chosen]:
+        raise ValueError(
+            f"the levels set {', '.join(nobodys)}, which is in zpower_tunings of no host of this play: every level "
+            "would be measured in the same state"
+        )
 
 
 def looked(options: Mapping[str, Any], check: bool) -> dict[str, Any]:
     """Whether the experiment ends after this part: all levels are decided, or the next part would take too long."""
-    plan = read_plan(options)
+    plan, part = read_plan(options), options["part"]
+    began = microseconds(plan["sessions"][-1]["started"]) or 0
     loaded = record_files.load_change(options["results"], options["change"])
     pooled = _look(plan, loaded, plans.finished(plan, loaded.records, loaded.tunings, plans.hosts_of(plan)), options)
     if pooled is not None and outcomes.decided(plan, pooled):
         reason = "every level is decided"
-    elif _too_long(plan, options["part"]):
-        plan["stopped"] = options["part"]["rounds"]
+    elif part["next"] and schedules.too_late(began / 1e6, part["end"], part["end"] + part["next"], plan["max_minutes"]):
+        plan["stopped"] = part["rounds"]
         reason = f"the next rounds would end after the limit of {plan['max_minutes']:g} minutes"
     else:
         known = {level: interval(row) for level, row in outcomes.first_rows(pooled or ()).items()}
@@ -136,13 +147,6 @@ def _look(
     return pooled
 
 
-def _too_long(plan: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
-    """Whether the next part would end after the limit of this session."""
-    began = microseconds(plan["sessions"][-1]["started"]) or 0
-    late = schedules.too_late(began / 1e6, part["end"], part["end"] + part["next"], plan["max_minutes"])
-    return bool(part["next"]) and late is not None
-
-
 def _report(plan: Mapping[str, Any], loaded: record_files.Loaded, options: Mapping[str, Any]) -> Report:
     limits = comparing.Options(material_pct=options["material_pct"])
     return comparing.compare_change(replace(loaded, experiment=dict(plan)), options=limits)
@@ -164,18 +168,12 @@ def _left(plan: Mapping[str, Any], ready: Mapping[str, set[tuple[str, int]]]) ->
     return found
 
 
-def _remarks(plan: Mapping[str, Any]) -> list[str]:
-    needed = outcomes.rounds_for(plan)
-    if plan["max_rounds"] >= needed:
-        return []
-    levels = len(plan["cells"]) - 1
-    more = "level" if levels == 1 else "levels"
-    return [f"{plan['max_rounds']} rounds are too few for a winner: {levels} {more} beside the baseline need {needed}"]
-
-
 def decided(options: Mapping[str, Any]) -> dict[str, Any]:
     """Which level won, from the records alone."""
-    plan = read_plan(options)
+    return _decided(read_plan(options), options)
+
+
+def _decided(plan: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     report = _report(plan, record_files.load_change(options["results"], options["change"]), options)
     outcome = cast(Part, report["experiment"])
     cells = {cell["name"]: cell for cell in plan["cells"]}
@@ -192,23 +190,27 @@ def decided(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ended(options: Mapping[str, Any], variables: Mapping[str, Any], check: bool) -> dict[str, Any]:
-    """Close the last session and note how its hosts ended, which it returns; a closed one is left as it is."""
-    plan = read_plan(options)
+    """Close the last session, note how its hosts ended, and see which level won; or note the level that was kept."""
+    plan, kept = read_plan(options), options["kept"]
     hosts = {host: variables["hostvars"][host] for host in variables["ansible_play_batch"]}
     lost = {host: session.lost(known.get("__session_mine", ()), known) for host, known in hosts.items()}
     texts = {host: (known.get("__session_error"), lost[host]) for host, known in hosts.items()}
     errors = {host: "; ".join(filter(None, both)) for host, both in texts.items()}
     last = plan["sessions"][-1] if plan["sessions"] else None
-    if last is None or (last["ended"] and options["kept"] in (None, last["kept"])):
-        return {"changed": False, "msg": "there is no session to end", "lost": lost, "errors": errors}
-    if not last["ended"]:
-        failures = {host: errors.get(host, LOST) for host in last["hosts"]}
-        last["failures"] = {host: text for host, text in failures.items() if text}
-        last["ended"] = states.now()
-    last["kept"] = options["kept"]
-    if not check:
-        plan_files.write(options["results"], plan)
-    found = [cell["vars"] for cell in plan["cells"] if cell["name"] == last["kept"] and cell["vars"]]
-    said = [f"{last['kept']} is set. To keep it with site and verify, put this into the inventory:"] if found else []
-    said += [f"{name}: {json.dumps(value)}" for values in found for name, value in values.items()]
-    return {"changed": True, "msg": "the session has ended", "lost": lost, "errors": errors, "say": said}
+    changed = last is not None and not (last["ended"] and kept in (None, last["kept"]))
+    if last is not None and changed:
+        if not last["ended"]:
+            failures = {host: errors.get(host, LOST) for host in last["hosts"]}
+            last["failures"] = {host: text for host, text in failures.items() if text}
+            last["ended"] = states.now()
+        last["kept"] = kept
+        if not check:
+            plan_files.write(options["results"], plan)
+    found: dict[str, Any] = {"say": []}
+    if kept is None:
+        found = _decided(plan, options)
+    elif changed and (values := next(cell["vars"] for cell in plan["cells"] if cell["name"] == kept)):
+        found["say"] = [f"{kept} is set. To keep it with site and verify, put this into the inventory:"]
+        found["say"] += [f"{name}: {json.dumps(value)}" for name, value in values.items()]
+    msg = "the session has ended" if changed else "there is no session to end"
+    return {**found, "changed": changed, "msg": msg, "lost": lost, "errors": errors}

@@ -9,6 +9,7 @@ from typing import Any
 
 from .._compare.wording import some
 from .._pages.text import plural
+from .._series.calibration import duration
 from .._statistics import looks
 from .._statistics.looks import AFTER, PHASES
 
@@ -82,21 +83,12 @@ def ends(design: str, first: int, most: int, done: int) -> list[int]:
     return found if found and found[-1] == most else [*found, most]
 
 
-def duration_text(seconds: float) -> str:
-    """A duration in words."""
-    if seconds < 90:
-        return plural(max(1, round(seconds)), "second")
-    if seconds < 7200:
-        return plural(round(seconds / 60), "minute")
-    return f"{seconds / 3600:.1f} hours"
-
-
 def describe(done: int, total: int, elapsed: float, until: int) -> str:
     """Round and time left; no time before the first round has ended."""
     text = f"round {done + 1} of {'at most ' if until < total else ''}{total}"
     if done < 1:
         return text
-    left = duration_text(max(0.0, elapsed) / done * (until - done))
+    left = duration(max(0.0, elapsed) / done * (until - done))
     return f"{text}, about {left} {'to the next look' if until < total else 'left'}"
 
 
@@ -109,16 +101,11 @@ def too_late(since: float, done: int, end: int, minutes: float) -> float | None:
     return seconds if minutes and seconds > 60.0 * minutes else None
 
 
-def seconds_per_step(seconds: Collection[float], throttle: int) -> float:
-    """The time in which all hosts measure one round, ``throttle`` of them at the same time."""
-    return max([sum(seconds) / max(1, throttle), *seconds])
-
-
-def duration(ends: Sequence[float], hosts: int, limit: float) -> str:
+def duration_of(ends: Sequence[float], hosts: int, limit: float) -> str:
     """A sentence: the seconds until each look and the end."""
-    text = f"About {duration_text(ends[0])} to the first look and {duration_text(ends[-1])} at most"
+    text = f"About {duration(ends[0])} to the first look and {duration(ends[-1])} at most"
     if len(ends) == 1:
-        text = f"About {duration_text(ends[0])}"
+        text = f"About {duration(ends[0])}"
     text += f" for {plural(hosts, 'host')}, plus the time to set the states"
     return f"{text}; not longer than {limit:g} minutes (measure_max_minutes)." if limit else f"{text}."
 

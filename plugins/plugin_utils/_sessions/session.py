@@ -46,10 +46,15 @@ class Step(TypedDict):
     probe: dict[str, Any]
 
 
-class Session(TypedDict):
-    """What all roles do in the same way.
+class Session(TypedDict, total=False):
+    """What is planned for a host, or for all hosts of an experiment.
 
     ``varied``: the variables with which levels are taken back; ``checkpoint``: the name under which values are set.
+
+    Two states only: ``session``: its number; ``most``: the rounds per state of all sessions; ``last``: the highest
+    number of a round before it; ``limits``: those of the report; ``partners``: the hosts whose measurement this host
+    takes part in; ``tuned``, ``untouched``: the tunings that were found with the values of the inventory, and with
+    their first ones.
     """
 
     kind: Literal["state", "level"]
@@ -64,6 +69,14 @@ class Session(TypedDict):
     varied: dict[str, Any]
     checkpoint: str
     at: float
+    session: int
+    most: int
+    last: int
+    minutes: float
+    limits: dict[str, Any]
+    partners: list[str]
+    tuned: list[str]
+    untouched: list[str]
 
 
 def session_of(variables: Mapping[str, Any]) -> Session:

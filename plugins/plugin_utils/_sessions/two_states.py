@@ -5,7 +5,7 @@
 import time
 from collections.abc import Collection, Mapping
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 from .._experiment.plan_files import move_aside
 from .._pages.text import one_line, plural
@@ -13,37 +13,18 @@ from .._records import record_files
 from .._series import calibration
 from .._statistics.looks import PHASES
 from . import continuing, schedules, states
-from .session import Part, Session, parts_of, step_of
+from .session import Part, Session, parts_of, session_of, step_of
 
 ALIKE = (("rounds", "measure_rounds"), ("most", "measure_max_rounds"), ("minutes", "measure_max_minutes"))
 """Results of measurement_check that all hosts of a play share, and the variables that they come from."""
 LIMITS = ("material_pct", "expected_change")
 
 
-class TwoStates(Session):
-    """The session of a host.
-
-    ``session``: its number; ``most``: the rounds per state of all sessions; ``last``: the highest number of a round
-    before it; ``limits``: those of the report;
-    ``partners``: the hosts whose measurement this host takes part in; ``tuned``, ``untouched``: the tunings that were
-    found with the values of the inventory, and with their first ones.
-    """
-
-    session: int
-    most: int
-    last: int
-    minutes: float
-    limits: dict[str, Any]
-    partners: list[str]
-    tuned: list[str]
-    untouched: list[str]
-
-
 def decide(event: str, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
     """The result of an event of the role before_after; ValueError in one sentence."""
     host, hosts = str(variables["inventory_hostname"]), variables["hostvars"]
     if event == "ended":
-        return end(cast(TwoStates, variables["__session"]), host, hosts, options["final"])
+        return end(session_of(variables), host, hosts, options["final"])
     ready = {str(name): hosts[name]["__measure_ready"] for name in variables["ansible_play_batch"]}
     if event == "begun":
         return begun(options, ready)
@@ -197,7 +178,9 @@ def plan_of(
 ) -> list[str]:
     """The plan of the play in sentences: the orders, the time that it takes, and what its first look can show."""
     measuring = [item for item in ready.values() if item["measures"]]
-    step = schedules.seconds_per_step([item["seconds"] for item in measuring], measuring[0]["throttle"])
+    each = [item["seconds"] for item in measuring]
+    # so many hosts measure at the same time
+    step = max([sum(each) / max(1, measuring[0]["throttle"]), *each])
     seconds = [2 * (end - begun["done"]) * step for end in ends]
     name = measuring[0]["calibration"]
     known = calibration.read(options["results"], name)
@@ -207,18 +190,18 @@ def plan_of(
     ]
     if known is not None:
         shows = calibration.forecast(known, [item["host"] for item in measuring], ends[0], options["material_pct"])
-    return [*orders, schedules.duration(seconds, len(measuring), begun["minutes"]), *map(one_line, shows)]
+    return [*orders, schedules.duration_of(seconds, len(measuring), begun["minutes"]), *map(one_line, shows)]
 
 
 def looked(part: Part, variables: Mapping[str, Any]) -> dict[str, Any]:
     """A look at the session, without the hosts that failed before, which must not keep the others from a verdict."""
     hosts, at = variables["hostvars"], part["end"] - 1
     behind = [host for host in variables["__session_together"] if step_of(hosts[host]) != at]
-    found = look(cast(TwoStates, variables["__session"]), part, behind)
+    found = look(session_of(variables), part, behind)
     return {**found, "say": [found["msg"]] if found["msg"] else []}
 
 
-def look(session: TwoStates, part: Part, behind: Collection[str]) -> dict[str, Any]:
+def look(session: Session, part: Part, behind: Collection[str]) -> dict[str, Any]:
     """Whether the measurement is over after a part, and why, in a sentence; ``behind``: hosts that failed before."""
     loaded = record_files.load_change(session["results"], session["change"])
     going: dict[str, Any] = {"changed": False, "over": False, "msg": "", "unlike": ""}
@@ -240,12 +223,12 @@ def look(session: TwoStates, part: Part, behind: Collection[str]) -> dict[str, A
         return {**going, "over": True, "msg": said}
     more, minutes = plural(part["next"] // 2, "more round"), session["minutes"]
     if late := schedules.too_late(session["at"], part["end"], part["end"] + part["next"], minutes):
-        limit = f"{schedules.duration_text(late)} (measure_max_minutes is {minutes:g})"
+        limit = f"{calibration.duration(late)} (measure_max_minutes is {minutes:g})"
         return {**going, "over": True, "msg": f"{said} {more} would end after {limit}: the time is spent."}
     return {**going, "msg": f"{said} {more} of each state follow."}
 
 
-def end(session: TwoStates, host: str, hosts: Any, final: str) -> dict[str, Any]:
+def end(session: Session, host: str, hosts: Any, final: str) -> dict[str, Any]:
     """Problems, and how to leave the host: in its final state if a partner measured both states, else as found.
 
     The tunings to take ``back``, to the values of ``checkpoint`` or to the first ones, and then those to ``set``.

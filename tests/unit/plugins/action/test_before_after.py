@@ -136,24 +136,42 @@ def test_a_play_has_one_plan(tmp_path: Path) -> None:
         planned(tmp_path, {**PLAY, "app2": {**PLAY["app2"], "design": "blocks"}})
 
 
-def test_blocks_have_no_looks(tmp_path: Path) -> None:
-    plan = planned(tmp_path, {name: {**item, "design": "blocks"} for name, item in PLAY.items()})["app1"]
-    assert (len(plan["steps"]), plan["parts"]) == (12, [{"rounds": 6, "begin": 0, "end": 12, "next": 0}])
+def test_a_host_that_takes_part_in_no_measurement_is_not_tuned(tmp_path: Path) -> None:
+    with pytest.raises(AnsibleActionFail, match="app3 would be tuned and not measured: it has no measure_peer"):
+        planned(tmp_path, {**PLAY, "app3": ready("app3", **TUNED)})
 
 
-@pytest.mark.parametrize(("design", "steps"), [("auto", 12), ("alternate", 32), ("blocks", 12)])
-def test_a_pending_restart_makes_blocks_unless_a_design_is_named(tmp_path: Path, design: str, steps: int) -> None:
-    waiting = {"tunings": {"rps": {"changed": True}}, "tuning": [row("rps", "drifted", "instance")]}
-    variables = {
-        "__measure_ready": PLAY["app1"],
-        "__session_mine": ["rps"],
-        "__session_found": {"design": design, "back": answers(row("rps"))},
-        "__session": dict(BEGUN),
-        "__tunings_result": waiting,
+@pytest.mark.parametrize(
+    ("restarts", "design", "steps"),
+    [
+        ([[("drifted", "none")]], "auto", 32),
+        ([[]], "auto", 32),
+        ([[("drifted", "instance")]], "auto", 12),
+        ([[("drifted", "none"), ("drifted", "reboot")]], "auto", 12),
+        ([[("not_applicable", "instance"), ("unsupported", "reboot")]], "auto", 32),
+        ([[("drifted", "none")], [("drifted", "device")]], "auto", 12),
+        ([[("drifted", "instance")]], "alternate", 32),
+        ([[("drifted", "instance")]], "blocks", 12),
+    ],
+)
+def test_states_take_turns_unless_something_waits_for_a_restart_or_a_design_is_named(
+    tmp_path: Path, restarts: list[list[tuple[str, str]]], design: str, steps: int
+) -> None:
+    hosts = {
+        f"app{at}": {
+            "__measure_ready": PLAY["app1"],
+            "__session_mine": ["rps"],
+            "__session_found": {"design": design, "back": answers(row("rps"))},
+            "__session": dict(BEGUN),
+            "__tunings_result": {"tunings": {"rps": {}}, "tuning": [row("rps", *one) for one in rows]},
+        }
+        for at, rows in enumerate(restarts, 1)
     }
-    plan = run(tmp_path, "planned", "app1", {"app1": variables}, seed="s")
-    assert len(plan["steps"]) == steps
-    assert ("waits for a restart" in str(plan.get("warnings"))) is (design == "auto")
+    plan = run(tmp_path, "planned", "app1", hosts, seed="s")
+    assert (len(plan["steps"]), plan["design"]) == (steps, "alternate" if steps == 32 else "blocks")
+    assert ("waits for a restart" in str(plan["warnings"])) is ((design, steps) == ("auto", 12))
+    # blocks have no looks
+    assert [part["end"] for part in plan["parts"]] == ([12] if steps == 12 else [12, 16, 20, 24, 32])
 
 
 def test_a_certain_verdict_ends_the_measurement(tmp_path: Path) -> None:
@@ -174,14 +192,14 @@ def test_an_uncertain_one_goes_on(tmp_path: Path) -> None:
     # 12 steps took 12 minutes, so the next look is 16 minutes after the beginning
     assert not looked(tmp_path, 11, minutes=16.1)["over"]
     result = looked(tmp_path, 11, minutes=15.5)
-    assert result["over"] and "after 16 minutes (measure_max_minutes is 15.5)" in result["msg"]
+    assert result["over"] and "after 16 min (measure_max_minutes is 15.5)" in result["msg"]
 
 
 def test_the_plan_in_words(tmp_path: Path) -> None:
     lines = planned(tmp_path)["app1"]["lines"]
     assert lines[0].startswith("At most 16 rounds of each state") and "after 6, 8, 10 or 12 if" in lines[0]
     assert lines[1].startswith("app1, app2: ") and lines[1].endswith(" and 20 more")
-    assert lines[2].startswith("About 4 minutes to the first look and 11 minutes at most for 2 hosts")
+    assert lines[2].startswith("About 4 min to the first look and 11 min at most for 2 hosts")
     assert lines[3].endswith("ansible-playbook zpower.sap_tuning.calibrate") and len(lines) == 4
     calibrated(tmp_path)
     lines = planned(tmp_path)["app1"]["lines"]

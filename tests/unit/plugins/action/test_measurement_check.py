@@ -48,6 +48,17 @@ def test_the_peers_of_a_host(tmp_path: Path, arguments: dict[str, Any], peers: l
     assert not result["changed"] and not list(tmp_path.iterdir())
 
 
+def test_each_load_is_a_call_and_servers_that_share_a_fixed_port_start_for_one_round(tmp_path: Path) -> None:
+    given = {"workloads": ["niping", "enqueue", "openssl"], "enqueue_loads": [*LOADS], "enqueue_peer": "ci1"}
+    calls = [("niping", ""), ("enqueue", LOADS[0]), ("enqueue", LOADS[1]), ("openssl", "")]
+    for port, tasks, servers in ((0, "call", ["niping", "enqueue"]), (3298, "own_server", [])):
+        found = check(tmp_path, **given, port=port)
+        assert [(one["name"], one["load"]) for one in found["workloads"]] == calls
+        assert [one["tasks"] for one in found["workloads"]] == [tasks, tasks, tasks, "call"]
+        assert [one["name"] for one in found["servers"]] == servers
+        assert found["against"] == {"niping": "db1", "enqueue": "ci1"}
+
+
 def of_program(**more: Any) -> dict[str, Any]:
     return {"workloads": ["command"], "commands": [{**COMMANDS[0], **more}]}
 

@@ -15,10 +15,10 @@ import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import page as evidence_page
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.shapes import OUTCOMES
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
-from evidence_samples import row, run
+from evidence_samples import result, row, run
 from pages import Page
 from report_samples import HOSTILE
 
@@ -77,12 +77,12 @@ class TestPage:
             assert int(count) == (12 if name == "all" else sum(f"m-{name}" in found for found in classes)), name
 
     def test_equal_rows_of_many_hosts_stand_once_and_what_is_left_out_is_counted(self) -> None:
-        results = {f"app{n}": HostResult("ok", "", [row(verdict="drifted")]) for n in range(30)}
+        results = {f"app{n}": result("ok", "", [row(verdict="drifted")]) for n in range(30)}
         source = render(build(run(), results, results), "html")
         assert source.count("hsi0 rx-0: off (mask 0), wanted CPUs 0-15 (mask ffff)") == 1
         assert "app0, app1, app2, app3, app4, app5 and 24 more" in source and "30 hosts by name" in source
         reasons = [row(subject=f"hsi{n}", verdict="drifted") for n in range(250)]
-        source = render(build(run(), ["app1"], {"app1": HostResult("ok", "", reasons)}), "html")
+        source = render(build(run(), ["app1"], {"app1": result("ok", "", reasons)}), "html")
         assert "50 more rows in verify.json and verify.csv." in source
 
     def test_why_a_tuning_does_not_apply_stands_once(self) -> None:
@@ -127,8 +127,8 @@ class TestMarkdown:
     def test_a_ticket_names_every_host(self, differ: bool) -> None:
         reasons = {f"app{number}": f"hsi0: {number * differ}, wanted 3" for number in range(1, 301)}
         rows = {name: [row(verdict="drifted", reason=reason)] for name, reason in reasons.items()}
-        results = {name: HostResult("ok", "", found) for name, found in rows.items()}
-        results |= {f"lost{number}": HostResult("unreachable", "x") for number in range(1, 301)}
+        results = {name: result("ok", "", found) for name, found in rows.items()}
+        results |= {f"lost{number}": result("unreachable", "x") for number in range(1, 301)}
         text = render(build(run(), results, results), "md")
         names = {name for name in re.findall(r"\w+", text) if name in results}
         assert names == set(results)
@@ -228,4 +228,4 @@ class TestPrometheus:
         assert "zpower_run_ended_timestamp_seconds" not in render(samples.unfinished(), "prom")
         # names that become equal do not spoil the file
         names = ["app1", "app1 ", "app1\x00", "app 1", "app  1"]
-        self.samples(build(run(), names, {name: HostResult("ok", "", [row()]) for name in names}))
+        self.samples(build(run(), names, {name: result("ok", "", [row()]) for name in names}))

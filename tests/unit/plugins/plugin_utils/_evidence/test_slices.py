@@ -18,18 +18,21 @@ import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, slices
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.choosing import Runs
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.slices import united
 from documents import schema_errors
-from evidence_samples import row, run, waived, waiver
+from evidence_samples import result, row, run, waiver
 
 FORMATS = {f"verify.{form}" for form in files.FORMATS}
 
 
 def part(verdicts: dict[str, str], waivers: Any = None, kind: str = "verify", **more: Any) -> dict[str, Any]:
     """A slice with one row per host."""
-    results = {host: HostResult("ok", "", [row(verdict=verdict)]) for host, verdict in verdicts.items()}
-    return build(run(kind, **more), [*verdicts], results, waived([*verdicts], waivers))
+    results = {
+        host: result("ok", "", [row(verdict=verdict)], accepted=waivers, names=[host])
+        for host, verdict in verdicts.items()
+    }
+    return build(run(kind, **more), results, results)
 
 
 def stored(folder: Path) -> dict[str, Any]:
@@ -105,7 +108,7 @@ def test_waivers_are_united(first: str, second: str, state: str, rows: int) -> N
     parts = []
     for host, verdict in (("app1", first), ("app2", second)):
         records = [row(verdict=verdict)] if verdict else []
-        parts.append(build(run(), [host], {host: HostResult("ok", "", records)}, waived([host], value)))
+        parts.append(build(run(), [host], {host: result("ok", "", records, accepted=value)}))
     (one,) = united("verify", parts)["waivers"]
     assert (one["state"], one["rows"]) == (state, rows)
 

@@ -152,9 +152,7 @@ def test_before_the_last_step_nothing_wins_and_it_says_how_far_it_came() -> None
     assert "not complete (app1 34, app2 34)" in found["reason"] and "at most 40 steps" in found["reason"]
     assert rows(found)["every-4"]["candidate"], "the data would do, but whoever looks every day finds something"
     assert found["progress"]["done"] == 34 and not found["progress"]["complete"]
-
-
-def test_a_host_without_any_record_is_behind() -> None:
+    # a host without any record is behind
     plan = make_plan()
     plan["sessions"][0]["hosts"] = ["app1", "app2", "app3"]
     found = outcome(plan, BETTER)

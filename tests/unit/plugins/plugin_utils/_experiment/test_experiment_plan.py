@@ -5,9 +5,7 @@
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
-from types import SimpleNamespace
 from typing import Any
 
 import experiments
@@ -25,14 +23,6 @@ def cells(*factors: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {cell["name"]: cell for cell in make_plan(*factors)["cells"]}
 
 
-def test_one_factor_has_its_levels_for_cells_and_the_first_for_its_baseline() -> None:
-    plan = make_plan()
-    assert [cell["name"] for cell in plan["cells"]] == ["off", "all", "every-2", "every-4"]
-    assert plan["baseline"] == "off"
-    assert plan["cells"][3]["vars"] == {"rps_state": "present", "rps_every": 4}
-    assert plan["cells"][3]["set"] == ["rps"]
-
-
 def test_two_factors_are_fully_crossed() -> None:
     crossed = cells(POLARIZATION, RPS)
     assert list(crossed) == [
@@ -42,31 +32,20 @@ def test_two_factors_are_fully_crossed() -> None:
     assert both["levels"] == {"polarization": "vertical", "rps": "every-2"}
     assert both["vars"] == {"cpu_polarization_mode": "vertical", "rps_state": "present", "rps_every": 2}
     assert (both["set"], both["found"]) == (["cpu_polarization", "rps"], [])
-
-
-def test_a_level_as_found_takes_its_tuning_back_and_is_looked_at_with_the_variables_of_another() -> None:
-    cell = cells(POLARIZATION, RPS)["found.all"]
+    # a level as found takes its tuning back, and is looked at with the variables of another
+    cell = crossed["found.all"]
     assert (cell["set"], cell["found"]) == (["rps"], ["cpu_polarization"])
-    assert cell["vars"] == {"rps_state": "present", "rps_every": 1}
-    assert cell["probe"] == {"cpu_polarization_mode": "vertical"}
+    assert (cell["vars"], cell["probe"]) == (RPS["levels"][1]["vars"], {"cpu_polarization_mode": "vertical"})
 
 
 def test_blocks_end_at_the_looks_and_are_random_inside() -> None:
     order = make_plan(rounds=6, most=16)["order"]
     assert [len(block) for block in order] == [24, 8, 8, 8, 16]
     assert [set(Counter(block).values()) for block in order] == [{6}, {2}, {2}, {2}, {4}]
+    assert [name for block in order for name in block] == looks.order(str(make_plan()["seed"]), 16, [*cells()])
     firsts = [block[:4] for block in (make_plan(seed=seed)["order"][0] for seed in range(20))]
     assert any(len(set(names)) < 4 for names in firsts), "a level may follow itself"
     assert order == list(map(list, make_plan(rounds=6, most=16, seed=make_plan()["seed"])["order"]))
-
-
-def test_the_order_is_that_of_the_looks_and_of_its_seed() -> None:
-    plan = make_plan(rounds=6, most=12, seed=7)
-    levels = ["off", "all", "every-2", "every-4"]
-    assert [name for block in plan["order"] for name in block] == looks.order("7", 12, levels)
-    assert plan["seed"] == 7
-    assert make_plan(seed=7)["order"] == make_plan(seed=7)["order"] != make_plan(seed=8)["order"]
-    assert make_plan()["order"] == make_plan()["order"]
 
 
 @given(seed=st.integers(0, 2**32), rounds=st.integers(1, 40))
@@ -79,26 +58,8 @@ def test_blocks_are_whole_whatever_the_seed(seed: int, rounds: int) -> None:
     assert len(planning.steps(plan)) == 4 * rounds
 
 
-def earlier(rounds: int) -> dict[str, Any]:
-    """A plan as earlier versions wrote it: each block has each cell once, and their number is fixed."""
-    plan = make_plan(rounds=rounds)
-    chance = random.Random(5)
-    plan["order"] = [chance.sample(["off", "all", "every-2", "every-4"], 4) for _block in range(rounds)]
-    return {
-        name: value for name, value in plan.items() if name not in ("max_rounds", "max_minutes", "stopped", "continued")
-    }
-
-
-def test_a_plan_of_an_earlier_version_is_sound_and_its_steps_are_the_same() -> None:
-    old = earlier(7)
-    assert planning.validate(old, experiments.CHANGE) is None
-    plan = planning.filled(old)
-    assert planning.steps(plan) == [(name, block) for block, names in enumerate(old["order"], 1) for name in names]
-    assert schema_errors("experiment", old) == []
-
-
 def test_more_rounds_follow_those_of_the_plan() -> None:
-    for there in (make_plan(rounds=6, most=8), make_plan(rounds=6, most=7), planning.filled(earlier(6))):
+    for there in (make_plan(rounds=6, most=8), make_plan(rounds=6, most=7)):
         wanted = make_plan(rounds=6, most=16)
         grown = planning.with_budget(there, wanted, ())
         begin = planning.steps(there)
@@ -126,26 +87,6 @@ def test_a_larger_budget_or_a_new_host_opens_a_plan_that_has_stopped(
 ) -> None:
     there = {**make_plan(most=16, minutes=30), "stopped": 8}
     assert planning.with_budget(there, make_plan(**asked), hosts)["stopped"] == stopped
-
-
-def test_the_steps_that_are_left_come_in_parts_that_end_at_the_looks() -> None:
-    plan = make_plan(rounds=7, most=12)
-    found = planning.parts(plan, planning.steps(plan))
-    assert [(rounds, len(inside)) for rounds, inside in found] == [(8, 32), (10, 8), (12, 8)]
-    assert [step for _rounds, inside in found for step in inside] == planning.steps(plan)
-    assert [rounds for rounds, _inside in planning.parts(plan, planning.steps(plan)[40:])] == [12]
-    assert [rounds for rounds, _inside in planning.parts({**plan, "stopped": 8}, planning.steps(plan)[:32])] == [8]
-    short = make_plan(rounds=3)
-    assert [rounds for rounds, _inside in planning.parts(short, planning.steps(short))] == [3]
-
-
-def test_the_rounds_that_all_hosts_have_finished() -> None:
-    plan = make_plan(rounds=6, most=8)
-    order = planning.steps(plan)
-    assert planning.rounds_done(plan, {"app1": order, "app2": order[:24]}) == 6
-    assert planning.rounds_done(plan, {"app1": order, "app2": order[:23]}) == 5
-    assert planning.rounds_done(plan, {"app1": order}) == 8
-    assert planning.rounds_done(plan, {"app1": []}) == 0
 
 
 MANY = {"name": "rps", "levels": [level(f"n{number}", number) for number in range(1, 70)]}
@@ -219,22 +160,6 @@ def test_what_makes_no_sense_is_one_sentence(factors: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words) as caught:
         read_factors(factors, KNOWN)
     assert "\n" not in str(caught.value)
-
-
-def test_a_plan_that_differs_is_told() -> None:
-    for other, words in (({"seed": 1}, "its seed was "), ({"baseline": "all"}, "its baseline was off, and is all now")):
-        told = planning.different(make_plan(), make_plan(**other))
-        assert told is not None and told.startswith(words)
-    assert planning.different(make_plan(), make_plan(POLARIZATION)) is not None
-    assert planning.different(make_plan(), make_plan()) is None
-
-
-def test_a_step_is_done_with_its_tunings_file_and_its_measurement() -> None:
-    steps = [("off", 1), ("all", 1), ("every-2", 1), ("off", 9)]
-    tuned = [{"host": host, "phase": phase, "round": number} for host in experiments.HOSTS for phase, number in steps]
-    measured = [SimpleNamespace(host="app1", phase=phase, number=number) for phase, number in steps[:2]]
-    found = planning.finished(make_plan(rounds=1), measured, tuned, [*experiments.HOSTS, "app3"])
-    assert found == {"app1": {*steps[:2]}, "app2": {*steps[:3]}, "app3": set()}, "app2 is only tuned"
 
 
 @pytest.mark.parametrize(

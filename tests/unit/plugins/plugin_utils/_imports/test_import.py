@@ -199,15 +199,11 @@ def test_cpu_time_of_a_row_is_the_cpu_time_of_the_report(end, busy_s, utilizatio
     assert found.etr_per_h == 36000.0
     assert found.itr_per_h == (None if utilization is None else pytest.approx(3600000.0 / utilization))
     assert found.itr_reason == ("the utilization is not known" if utilization is None else None)
+    # user and system time stay apart where the report can use them
+    assert ("user_s" in record["runs"][0]["cpu"]["client"]) == ("user_s" in end and "cpus_online" in end)
     (state,) = states_of([record])
     assert state["client"]["cpu_s"] == (None if busy_s is None else pytest.approx(busy_s))
     assert state["client"]["itr_per_h"] == (found.itr_per_h and pytest.approx(found.itr_per_h))
-
-
-def test_user_and_system_time_stay_apart_where_the_report_can_use_them():
-    (record,) = records({"client": {"user_s": 10, "system_s": 30, "cpus_online": 2}})
-    window = {"elapsed_s": 100, "ncpu": 2, "steal_s": None, "user_s": 10, "system_s": 30}
-    assert record["runs"][0]["cpu"] == {"client": window, "server": None}
 
 
 def test_there_is_no_rate_without_both_work_and_time():
@@ -231,6 +227,7 @@ def test_there_is_no_rate_without_both_work_and_time():
         ({"client.utilisation_pct": 3}, "no field client.utilisation_pct; did you mean client.utilization_pct?"),
         ({"zzz": 3}, "there is no field zzz; there are change, host"),
         ({3: 3}, "3 names a field; that has to be text"),
+        ({"client": {3: 3}}, "there is no field client.3; there are utilization_pct"),
         ({"elapsed_s": "12,5"}, "elapsed_s is '12,5'; a number belongs there, with a point and without separators"),
         ({"elapsed_s": True}, "elapsed_s is True; a number belongs there"),
         ({"elapsed_s": 0}, "elapsed_s is 0; a number above 0 belongs there"),

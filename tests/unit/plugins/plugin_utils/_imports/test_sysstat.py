@@ -269,8 +269,8 @@ def test_a_binary_file_without_sadf_is_one_sentence(tmp_path, monkeypatch):
             'echo "Invalid system activity file: $2" >&2; exit 3',
             "could not read it .Invalid system .*load.sa.: convert",
         ),
-        ("exec sleep 20", "did not end within 0.2 s"),
-        ("exec yes", "more than 1000 bytes of it"),
+        ("exec sleep 20", "did not answer within 0.2 s: give the file of one day"),
+        ("exec yes", "printed more than 0 MiB and was ended"),
     ],
 )
 def test_what_sadf_says_is_passed_on(tmp_path, monkeypatch, script, message):

@@ -272,10 +272,8 @@ def test_annexes_fit_schema_and_check(item):
     [
         (["schema"], "zpower.sap_tuning/cpu/2", "schema"),
         (["change"], "../other", "change"),
-        (["host"], "", "host"),
         (["end"], "both", "end"),
         (["files"], [], "files"),
-        (["files", 0], 7, "files[0]"),
         (["files", 0, "file"], None, "files[0]"),
         (["files", 0, "format"], "sar", "files[0]"),
         (["files", 0, "replace"], 1, "files[0].replace"),
@@ -285,7 +283,6 @@ def test_annexes_fit_schema_and_check(item):
         (["files", 0, "intervals", 1, "elapsed_s"], 0, "elapsed_s and ncpu above 0"),
         (["files", 0, "intervals", 1, "user_s"], -1, "user_s"),
         (["files", 0, "intervals", 1, "user_s"], None, "user_s"),
-        (["files", 0, "intervals", 1, "steal_s"], "1", "steal_s"),
         (["files", 0, "intervals", 1, "softirq_s"], True, "softirq_s"),
     ],
 )
@@ -300,9 +297,7 @@ def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
     item["files"][0]["intervals"].reverse()
     assert "begins before the one before it ends" in validate(item)
     for value in (float("nan"), float("inf"), 10**400):
-        item = annex()
-        item["files"][0]["intervals"][0]["user_s"] = value
-        assert "user_s" in validate(item)
+        assert "user_s" in validate(put(annex(), ["files", 0, "intervals", 0, "user_s"], value))
     assert validate(None) and validate([annex()])
 
 

@@ -91,7 +91,7 @@ def writing(results: Path) -> Iterator[None]:
     folder = slices.folder_of(results, "verify", "nightly")
     slices.write(evidence_samples.site(), slices.Slice(folder, "20261120T100000Z-0123abcd"))
     yield
-    for step in (begin, lambda rollout: rollout.stage(1, "applying", AT), lambda rollout: rollout.end(1, True, at=AT)):
+    for step in (begin, lambda rollout: rollout.stage(1, "applying", AT), lambda rollout: rollout.end(1, True, AT)):
         write_rollout(results, step)
         yield
 

@@ -49,7 +49,7 @@ def batch_done(rollout: states.Rollout, number: int) -> None:
     rollout.begin(number, AT)
     for name in rollout.document["plan"]["batches"][number - 1]["hosts"]:
         rollout.host(number, name, "ok", "confirmed", 2)
-    rollout.end(number, True, at=AT)
+    rollout.end(number, True, AT)
 
 
 def stopped() -> states.Rollout:
@@ -61,7 +61,8 @@ def stopped() -> states.Rollout:
     for name in APPS[1:4]:
         rollout.host(2, name, "ok", "taken back", 2)
     rollout.host(2, "app5", "failed", "taken back", 2, ["rps of eth0 is 0, and f was wanted"])
-    rollout.end(2, False, ["app5 drifted during the soak."], GUARD, "2026-11-28T21:10:00Z")
+    rollout.end(2, False, "2026-11-28T21:10:00Z", ["app5 drifted during the soak."])
+    rollout.document["batches"][1]["guard"] = copy.deepcopy(GUARD)
     rollout.ended("2026-11-28T21:10:00Z", "results/rollout/20261128T210000Z")
     return rollout
 
@@ -176,7 +177,7 @@ class TestHeadline:
         reason = rollout.document["batches"][0]["hosts"]["app1"]["reasons"][0]
         assert reason.startswith("a [31mbxxx")
         assert len(reason) == states.LONGEST_TEXT
-        rollout.end(1, False, ["app1 is lost", "the batch has no host left"], at=AT)
+        rollout.end(1, False, AT, ["app1 is lost", "the batch has no host left"])
         rollout.conclude()
         headline = rollout.document["headline"]
         assert headline.startswith("Batch 1 of 4 stopped: app1 is lost (and 1 more reason).")
@@ -230,7 +231,11 @@ class TestResume:
         """A plan of 0.9.0 has none, and is continued with any."""
         old = {"cpu_pct": 5, "workloads": ["rr"]}
         limits = {**old, "material_pct": 5.0, "expected_change": []}
-        fresh(guard=old).refuse(made_plan(guard=limits))
+        continued = fresh(guard=old)
+        continued.refuse(made_plan(guard=limits))
+        assert continued.document["plan"]["guard"] == limits, "from now on"
+        continued.conclude()
+        checking.check(continued.document)
         fresh(guard=limits).refuse(made_plan(guard=limits))
         for name, value in (("material_pct", 50.0), ("expected_change", ["kernel"])):
             with pytest.raises(ValueError, match=f"the guard is on .*report_{name} .*, and was on"):
@@ -285,7 +290,7 @@ class TestSaving:
         if child == 0:
             try:
                 monkeypatch.setattr(os, "replace", lambda *_args, **_more: os.kill(os.getpid(), signal.SIGKILL))
-                rollout.end(2, True, at=AT)
+                rollout.end(2, True, AT)
                 rollout.save(tmp_path)
             finally:
                 os._exit(1)

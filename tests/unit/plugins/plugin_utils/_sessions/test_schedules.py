@@ -8,7 +8,6 @@ from collections import Counter
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions import schedules
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions.session import parts_of
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import looks
 
 
@@ -34,8 +33,7 @@ def test_hosts_that_measure_each_other_share_an_order(peers: dict[str, list[str]
 
 
 def test_a_peer_that_is_never_changed_joins_nothing() -> None:
-    peers = {"app1": ["db1"], "app2": ["db1"], "db1": ["app1"]}
-    both = ("app1", "db1")
+    peers, both = {"app1": ["db1"], "app2": ["db1"], "db1": ["app1"]}, ("app1", "db1")
     assert schedules.groups(peers, ["app1", "app2"]) == {"app1": both, "db1": both, "app2": ("app2",)}
 
 
@@ -47,17 +45,6 @@ def test_the_order_is_that_of_the_seed_and_balanced_at_every_look() -> None:
         assert Counter(phase for phase, _round in steps[: 2 * look]) == {"before": look, "after": look}
     for phase in ("before", "after"):
         assert [number for name, number in steps if name == phase] == list(range(1, 17))
-
-
-def test_every_state_is_set_before_its_round_but_the_one_found() -> None:
-    assert all(step["set"] for step in schedules.steps("alternate", "x", 6, 0, 0))
-    blocks = schedules.steps("blocks", "x", 2, 0, 0)
-    assert [(step["phase"], step["round"], step["set"]) for step in blocks] == [
-        ("before", 1, False),
-        ("before", 2, False),
-        ("after", 1, True),
-        ("after", 2, True),
-    ]
 
 
 @pytest.mark.parametrize(("done", "most", "sizes"), [(8, 12, [2, 2]), (7, 12, [1, 2, 2]), (16, 32, [8, 8])])
@@ -92,14 +79,6 @@ def test_the_looks(design: str, first: int, most: int, done: int, ends: list[int
     assert schedules.ends(design, first, most, done) == ends
 
 
-def test_the_parts_of_a_session_follow_each_other() -> None:
-    assert parts_of([(0, 1), (8, 3), (12, 8)]) == [
-        {"rounds": 0, "begin": 0, "end": 1, "next": 3},
-        {"rounds": 8, "begin": 1, "end": 4, "next": 8},
-        {"rounds": 12, "begin": 4, "end": 12, "next": 0},
-    ]
-
-
 def test_more_rounds_are_those_of_the_next_two_looks() -> None:
     assert [schedules.most_rounds(16, done, 16) for done in (0, 6, 15, 16, 17, 24)] == [16, 16, 16, 32, 32, 32]
     assert schedules.most_rounds(8, 8, 8) == 12
@@ -130,15 +109,13 @@ def test_the_plan_in_words() -> None:
 
 
 def test_the_duration_in_words() -> None:
-    assert schedules.seconds_per_step([10.0, 20.0, 30.0], 1) == 60.0
-    assert schedules.seconds_per_step([10.0, 20.0, 30.0], 3) == 30.0
-    assert schedules.duration([60.0], 1, 0).startswith("About 60 seconds for 1 host")
-    said = schedules.duration([600.0, 9000.0], 2, 30.0)
-    assert said.startswith("About 10 minutes to the first look and 2.5 hours at most for 2 hosts")
+    assert schedules.duration_of([60.0], 1, 0).startswith("About 60 s for 1 host")
+    said = schedules.duration_of([600.0, 9000.0], 2, 30.0)
+    assert said.startswith("About 10 min to the first look and 2 h 30 min at most for 2 hosts")
     assert "not longer than 30 minutes (measure_max_minutes)" in said
 
 
 def test_the_progress_counts_to_the_next_look() -> None:
     assert schedules.describe(0, 32, 0.0, 12) == "round 1 of at most 32"
-    assert schedules.describe(2, 32, 60.0, 12) == "round 3 of at most 32, about 5 minutes to the next look"
-    assert schedules.describe(30, 32, 60.0, 32) == "round 31 of 32, about 4 seconds left"
+    assert schedules.describe(2, 32, 60.0, 12) == "round 3 of at most 32, about 5 min to the next look"
+    assert schedules.describe(30, 32, 60.0, 32) == "round 31 of 32, about 4 s left"
