@@ -12,6 +12,7 @@ import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Round
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import scaling
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import TrendStep, trend
+from report_samples import HOSTILE, HOSTILE_INVISIBLE
 
 Record = dict[str, Any]
 
@@ -143,3 +144,27 @@ def connections() -> dict[str, Any]:
                 for count, value in zip((1, 10, 50, 250), times, strict=True)
             ]
     return scaling("rps-2026-11", rounds(made), "connections")
+
+
+def hostile_trend() -> dict[str, Any]:
+    names = [*HOSTILE, HOSTILE_INVISIBLE[0], "`x` | <b>"]
+    steps = [
+        TrendStep("c", name, [comparison([100, 90, 95], [80, 85, 81], host=name, workload=name)]) for name in names
+    ]
+    return trend("hostile", steps)
+
+
+def hostile_scaling() -> dict[str, Any]:
+    names = [*HOSTILE, HOSTILE_INVISIBLE[0]]
+    made = [record(50, name=name, connections=count) for name in names for count in (1, 10)]
+    for item in made:
+        item["host"] = item["workload"]["name"]
+    return scaling("hostile", rounds(made), "connections")
+
+
+def empty_trend() -> dict[str, Any]:
+    return trend("empty", [TrendStep("a", "a", [])])
+
+
+def empty_scaling() -> dict[str, Any]:
+    return scaling("empty", [], "connections")
