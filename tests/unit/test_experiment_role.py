@@ -191,7 +191,7 @@ STEP_2 = {"phase": "every-4", "round": 2}
 def test_a_peer_behind_is_known(tmp_path: Path, kind: str, at: str, together: list[str], astray: list[str]) -> None:
     """Who fails stays at the level of before; whoever measures against it must not take that for the new level."""
     session = {"kind": kind, "change": "c1", "results": str(tmp_path / "results")}
-    facts = {"__session": session, "__session_together": together, "__measure_ready": READY}
+    facts = {"__session": session, "__session_play": {"hosts": together}, "__measure_ready": READY}
     here, elsewhere = ({"__session_held": {"step": step, "records": []}} for step in (1, 0))
     hosts = {"app1": {**facts, **here}, "app2": {**facts, **(here if at == "here" else elsewhere)}}
     task = {"event": "measured", "level": STEP_2, "step": 1}
