@@ -6,10 +6,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..lookup.tunings import known_tunings
 from ..modules.experiment import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.variables import role_variables
+from ..plugin_utils._actions.variables import known_tunings, role_variables
 from ..plugin_utils._records.checks import plain_json
 from ..plugin_utils._sessions import levels, session, two_states
 

@@ -52,8 +52,9 @@ def loaded_runs(loaded: record_files.Loaded) -> Runs:
 
 
 class ActionModule(ControllerAction):
-    ARGUMENTS = argument_spec(DOCUMENTATION)
-    VARIABLES = {option: f"report_{option}" for option in ARGUMENTS}
+    ARGUMENTS = argument_spec(DOCUMENTATION) | {"cpu_pct": {"type": "float"}}
+    # a rollout has a limit of its own for the CPU cost
+    VARIABLES = {option: f"report_{option}" for option in ARGUMENTS} | {"cpu_pct": "__report_cpu_pct"}
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         argv = command.parse(options["results_command"])
@@ -64,7 +65,8 @@ class ActionModule(ControllerAction):
             raise ValueError(no_records(folder, options["change"]))
         playbook = measured_by(loaded)
         repeat = options["repeat"] or (repeat_command(context.CLIARGS, playbook) if playbook else "")
-        limits = comparing.Options(options["material_pct"], repeat=repeat, expected_change=options["expected_change"])
+        given = {name: options[name] for name in ("material_pct", "cpu_pct", "expected_change")}
+        limits = comparing.Options(repeat=repeat, **given)
         with record_files.no_collection():
             expected = expected_hosts(options["expected_hosts"], variables)
             report = comparing.compare_change(loaded, expected, limits)

@@ -10,15 +10,21 @@ from typing import Any
 
 from ansible.release import __version__ as ansible_core_version
 
-from ..lookup.tunings import asked_for, choose, known_tunings
-from ..module_utils._engine import durations
+from ..module_utils._engine import lease
 from ..module_utils._engine.lease import LONGEST
 from ..modules.rollout import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.role_options import UNLIMITED, module_options, scope
-from ..plugin_utils._actions.variables import COLLECTION, collection_version, role_specs, role_values
-from ..plugin_utils._compare.comparing import Options
-from ..plugin_utils._pages.text import one_line, shorten
+from ..plugin_utils._actions.variables import (
+    COLLECTION,
+    asked_for,
+    choose,
+    collection_version,
+    known_tunings,
+    role_specs,
+    role_values,
+)
+from ..plugin_utils._pages.text import one_line
 from ..plugin_utils._rollout import guard, plan, stages, state, windows
 from ..plugin_utils._rollout.keeping import keep
 
@@ -42,7 +48,7 @@ class ActionModule(ControllerAction):
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         result: dict[str, Any] = getattr(self, options["event"])(options, variables)
         first = result.get("ansible_facts", {}).get(FACT) or decided(variables)
-        kept = {"results": options["results"], "change": first["asked"]["change"], "run": first["runs"][-1]}
+        kept = {"results": options["results"], "change": first["change"], "run": first["runs"][-1]}
         if first["left_out"]:
             kept["left_out"] = first["left_out"]
         return {"changed": False, "rollout": kept if self._writes else {}} | result
@@ -55,18 +61,17 @@ class ActionModule(ControllerAction):
         refuse_tags(variables)
         if not options["change"]:
             raise ValueError("rollout_change is not set: the name of the rollout, such as rps-2026-11, belongs there")
-        window = self._window(options)
+        window = windows.parse(options["not_before"], options["not_after"], options["time_zone"], now())
         asked = self._plan(options, window, variables)
         run, here = state.run_id(), state.controller()
-        with self._held(options, options["change"]):
-            rollout = state.read(options["results"], options["change"]) or new(options["change"], asked)
+        with self._locked(options, options["change"], asked) as rollout:
             rollout.claim(here, state.alive, options["take_over"])
             rollout.refuse(asked, collection_version(COLLECTION))
             rollout.leave_out(plan.left_out(options["leave_out"]))
             for number in [number for number in rollout.open() if not rollout.members(number)]:
                 rollout.begin(number, stamp())
-                rollout.end(number, True, at=stamp())
-            lines = [*plan.lines(rollout.document, window, now()), *window.remarks]
+                rollout.end(number, True, stamp())
+            lines = plan.lines(rollout.document, window, now())
             left = [members for number in rollout.open() if (members := rollout.members(number))]
             runs = [*filter(None, rollout.runs()), run]
             if self._writes and left:
@@ -80,7 +85,7 @@ class ActionModule(ControllerAction):
         fact = {
             "order": [host for members in left for host in members] or [NO_HOST],
             "sizes": [len(members) for members in left] or [1],
-            "asked": options,
+            "change": options["change"],
             "plan": asked,
             "runs": runs,
             "left_out": rollout.left_out(),
@@ -90,7 +95,7 @@ class ActionModule(ControllerAction):
             result["rollout"] = {}
         return result
 
-    def _plan(self, options: Mapping[str, Any], window: windows.Window, variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _plan(self, options: Mapping[str, Any], window: windows.Times, variables: Mapping[str, Any]) -> dict[str, Any]:
         """The plan that the options and the inventory ask for, in the form of the state file."""
         hosts = [str(host) for host in variables["ansible_play_hosts_all"]]
         groups = {name: [host for host in members if host in hosts] for name, members in variables["groups"].items()}
@@ -106,7 +111,7 @@ class ActionModule(ControllerAction):
             "confirm_within_s": auto if within == "auto" else seconds(within, "rollout_confirm_within"),
             "guard": None,
             "on_failure": options["on_failure"],
-            "window": window.as_dict(),
+            "window": window,
         }
         if measured:
             self._measurable(found["batches"], variables)
@@ -126,31 +131,31 @@ class ActionModule(ControllerAction):
             )
         return found
 
-    def _window(self, options: Mapping[str, Any]) -> windows.Window:
-        return windows.parse(options["not_before"], options["not_after"], options["time_zone"], now())
-
     def _measurable(self, batches: Iterable[Mapping[str, Any]], variables: Mapping[str, Any]) -> None:
         """ValueError for a batch that the guard could not judge, and for limits that are not those of all hosts."""
-        limits: dict[str, dict[str, str]] = {f"report_{name}": {} for name in LIMITS}
+        names = [f"report_{name}" for name in LIMITS]
+        first: dict[str, tuple[str, str]] = {}
         for batch in batches:
             peers = []
             for host in batch["hosts"]:
                 own = {**role_values("report"), **variables["hostvars"].raw_get(host)}
                 with scope(self._templar, own) as value_of:
                     peers.append(value_of("measure_peer"))
-                    for name, found in limits.items():
-                        value = value_of(name)
-                        found.setdefault(plan.wanted({name: value}), f"{one_line(value)} on {host}")
+                    limits = {name: value_of(name) for name in names}
+                for name, value in limits.items():
+                    told = f"{one_line(value)} on {host}"
+                    same, where = first.setdefault(name, (plan.wanted({name: value}), told))
+                    if plan.wanted({name: value}) != same:
+                        raise ValueError(
+                            f"rollout_guard is set, and {name} is {where} and {told}: give all hosts of the play the"
+                            " same"
+                        )
             if not any(peers):
                 named = f"{batch['number']} ({', '.join(batch['hosts'][:3])})"
                 raise ValueError(
                     f"rollout_guard is set, and no host of batch {named} has a measure_peer: name one in the "
                     "inventory, or form other batches"
                 )
-        for name, found in limits.items():
-            if len(found) > 1:
-                told = " and ".join([*found.values()][:2])
-                raise ValueError(f"rollout_guard is set, and {name} is {told}: give all hosts of the play the same")
 
     def _tunings(self, host: str, variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """{name: options of its module} of the tunings that a host asks for."""
@@ -167,12 +172,10 @@ class ActionModule(ControllerAction):
             raise ValueError(f"{host}: {error}") from None
 
     def begun(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        closed = self._window(decided(variables)["asked"]).closed(now())
+        closed = windows.closed(decided(variables)["plan"]["window"], now())
         with self._step(options, variables) as rollout:
-            here, document = str(variables["inventory_hostname"]), rollout.document
-            batch = next(one for one in document["plan"]["batches"] if here in one["hosts"])
-            number, wanted = batch["number"], document["plan"]
-            again = rollout.again(number)
+            number, document = rollout.number_of(variables["inventory_hostname"]), rollout.document
+            rows = stages.rows(document["plan"], rollout.again(number), not self._writes)
             if closed and self._writes:
                 rollout.ended(stamp(), reason=closed)
             elif self._writes:
@@ -181,84 +184,57 @@ class ActionModule(ControllerAction):
             raise ValueError(document["headline"])
         if closed:
             self._display.warning(f"batch {number} would not begin now: {closed}")
-        attempt = document["batches"][number - 1]["attempt"]
-        return {
-            "number": number,
-            "again": again,
-            "measurement": f"{document['change']}-batch-{number}" + (f"-{attempt}" if attempt > 1 else ""),
-            "measures": wanted["guard"] is not None,
-            "soak": wanted["soak_s"],
-            "on_failure": wanted["on_failure"],
-        }
+        return {"measurement": rollout.measurement(number), "stages": rows}
 
     def judged(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        number, stage = variables["__rollout_batch"]["number"], options["stage"]
+        stage, alive = stages.BY_NAME[options["stage"]], variables["ansible_play_hosts"]
         with self._step(options, variables) as rollout:
-            stopped = self._judge(rollout, number, options, variables)
+            number = rollout.number_of(variables["inventory_hostname"])
+            hosts, limits = rollout.members(number), rollout.document["plan"]["guard"]
+            gates = {host: stages.judged(stage, *of_host(host, variables, stage, host in alive)) for host in hosts}
+            stopped = rollout.judged(number, stage, gates)
+            if stage == stages.AFTER and limits and not stopped:
+                said = guard.judge(options["results"], rollout.measurement(number), hosts, limits)
+                rollout.document["batches"][number - 1]["guard"] = said
+                stopped = said["sentences"]
+            rollout.advance(number, stage, stopped, stamp())
         if stopped:
-            raise ValueError(f"batch {number} stops after {stage}: {'; '.join(stopped)}")
-        return {"stage": stage}
-
-    def _judge(
-        self, rollout: state.Rollout, number: int, options: Mapping[str, Any], variables: Mapping[str, Any]
-    ) -> list[str]:
-        """Note what the hosts of a batch did in a stage; why the batch does not go on, nothing if it does."""
-        kept, wanted = rollout.document["batches"][number - 1], rollout.document["plan"]
-        stage, hosts = options["stage"], rollout.members(number)
-        alive = variables["ansible_play_hosts"]
-        found = {host: stages.judged(stage, *of_host(host, variables, stage, host in alive)) for host in hosts}
-        rollout.judged(number, stage, found)
-        stopped = stages.stopped(found)
-        if stage == stages.AFTER and wanted["guard"] and not stopped:
-            limits = Options(max_runs=0, cpu_pct=wanted["guard"]["cpu_pct"], **{name: options[name] for name in LIMITS})
-            said = guard.judge(options["results"], variables["__rollout_batch"]["measurement"], hosts, limits)
-            kept["guard"], stopped = said, said["sentences"]
-        if stopped:
-            rollout.stage(number, stage, stamp())
-            kept["reasons"] = stopped
-        elif stage == stages.CONFIRMING:
-            rollout.end(number, True, [], kept["guard"], stamp())
-        else:
-            rollout.stage(number, stages.following(stage, wanted["soak_s"], wanted["guard"] is not None), stamp())
-        return stopped
-
-    def stopped(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        batch = variables["__rollout_batch"]
-        number = batch["number"]
-        after = "taken back" if batch["on_failure"] == "back" else "confirmed"
-        with self._step(options, variables) as rollout:
-            kept = rollout.document["batches"][number - 1]
-            for host in rollout.members(number):
-                one = kept["hosts"][host]
-                gate = stages.judged(
-                    stages.STOPPED, *of_host(host, variables, stages.STOPPED, one["outcome"] != "lost")
-                )
-                values = stages.left(one["values"], gate, after)
-                reasons = [*one["reasons"], *(gate.reasons if values == "unknown" else ())]
-                rollout.host(number, host, one["outcome"], values, one["changed"], list(dict.fromkeys(reasons)))
-            reasons = kept["reasons"] or [shorten(one_line(options["reason"]), stages.LONGEST)]
-            rollout.end(number, False, reasons, kept["guard"], stamp())
-        if self._writes:
-            raise ValueError(rollout.document["headline"])
-        raise ValueError(f"batch {number} would stop: {'; '.join(reasons)}")
+            raise ValueError(f"batch {number} stops after {stage.name}: {'; '.join(stopped)}")
+        return {"stage": stage.name}
 
     def owned(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        """Whether the newest run of the rollout in the results folder is this one, or nobody's, as ``own``."""
         first = decided(variables)
+        if not self._writes:
+            return {"stages": []}
         try:
-            rollout = state.read(options["results"], first["asked"]["change"]) if self._writes else None
+            rollout = state.read(options["results"], first["change"])
         except (OSError, ValueError):  # nobody else is known to have it
             rollout = None
-        return {"own": rollout is None or rollout.runs()[-1:] in ([], first["runs"][-1:])}
+        own = rollout is None or rollout.runs()[-1:] in ([], first["runs"][-1:])
+        return {"stages": [stages.row_of(stages.ENDS[first["plan"]["on_failure"]], False)] if own else []}
+
+    def stopped(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+        with self._step(options, variables) as rollout:
+            number, document = rollout.number_of(variables["inventory_hostname"]), rollout.document
+            batch, way = document["batches"][number - 1], document["plan"]["on_failure"]
+            for host in rollout.members(number):
+                one = batch["hosts"][host]
+                results = of_host(host, variables, stages.ENDS[way], one["outcome"] != "lost")
+                gate = stages.judged(stages.ENDS[way], *results)
+                values = stages.left(one["values"], gate, "taken back" if way == "back" else "confirmed")
+                reasons = [*one["reasons"], *(gate.reasons if values == "unknown" else ())]
+                rollout.host(number, host, one["outcome"], values, one["changed"], list(dict.fromkeys(reasons)))
+            rollout.end(number, False, stamp(), batch["reasons"] or [options["reason"]])
+        if self._writes:
+            raise ValueError(document["headline"])
+        raise ValueError(f"batch {number} would stop: {'; '.join(batch['reasons'])}")
 
     @contextlib.contextmanager
     def _step(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[state.Rollout]:
         """The state for one step of this run, kept after the block, all under its lock. In check mode nothing is kept,
         and if there is no state, it is that with which a first run would begin."""
         first = decided(variables)
-        change = first["asked"]["change"]
-        with self._held(options, change):
-            rollout = state.read(options["results"], change) or new(change, first["plan"])
+        with self._locked(options, first["change"], first["plan"]) as rollout:
             if self._writes:
                 rollout.own(first["runs"][-1])
             yield rollout
@@ -266,12 +242,14 @@ class ActionModule(ControllerAction):
                 keep(rollout, options["results"])
 
     @contextlib.contextmanager
-    def _held(self, options: Mapping[str, Any], change: str) -> Iterator[None]:
+    def _locked(self, options: Mapping[str, Any], change: str, wanted: dict[str, Any]) -> Iterator[state.Rollout]:
+        """The state under its lock; without a file the one of a new rollout with this plan."""
         with contextlib.ExitStack() as stack:
             refused = stack.enter_context(state.held(options["results"], change)) if self._writes else ""
             if refused:
                 self._display.warning(f"{refused}; do not start the rollout {change} on two controllers at once")
-            yield
+            found = state.read(options["results"], change)
+            yield found or state.new(change, collection_version(COLLECTION), wanted)
 
 
 def refuse_tags(variables: Mapping[str, Any]) -> None:
@@ -285,17 +263,13 @@ def refuse_tags(variables: Mapping[str, Any]) -> None:
 
 
 def decided(variables: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the first play decided: the options, and the plan."""
+    """What the first play decided, also in check mode, which has no state file."""
     found: Mapping[str, Any] = variables["hostvars"]["localhost"]["ansible_facts"][FACT]
     return found
 
 
-def new(change: str, wanted: dict[str, Any]) -> state.Rollout:
-    return state.new(change, collection_version(COLLECTION), wanted)
-
-
 def of_host(
-    host: str, variables: Mapping[str, Any], stage: str, alive: bool
+    host: str, variables: Mapping[str, Any], stage: stages.Stage, alive: bool
 ) -> tuple[list[Mapping[str, Any]] | None, str]:
     """The results of the last call of a host, None if it is lost, and why a task of this stage failed."""
     facts = variables["hostvars"][host]
@@ -303,11 +277,11 @@ def of_host(
     results = [result for result in found if isinstance(result, Mapping)]
     error = facts.get("__rollout_error") or {}
     lost = not alive or any(result.get("unreachable") for result in results)
-    return None if lost else results, error.get("reason", "") if error.get("stage") == stage else ""
+    return None if lost else results, error.get("reason", "") if error.get("stage") == stage.name else ""
 
 
 def seconds(value: object, option: str) -> int:
-    return 0 if value == UNLIMITED else int(durations.seconds(value, option))  # type: ignore[no-untyped-call]
+    return 0 if value == UNLIMITED else int(lease.seconds(value, option))  # type: ignore[no-untyped-call]
 
 
 def stamp() -> str:

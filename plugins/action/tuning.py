@@ -5,10 +5,9 @@
 
 from typing import Any
 
-from ..lookup.tunings import known_tunings
 from ..plugin_utils._actions.controller import HonestAction
 from ..plugin_utils._actions.role_options import module_options, templated
-from ..plugin_utils._actions.variables import in_variables, option_names, role_specs
+from ..plugin_utils._actions.variables import in_variables, known_tunings, option_names, role_specs
 from ..plugin_utils._answers.answers import OF_TUNING, Answer
 
 

@@ -4,28 +4,29 @@
 """Run several tunings of a host in one module call; documented in plugins/modules/tunings.py."""
 
 from collections.abc import Iterable, Mapping
-from datetime import date, timedelta
-from typing import Any, cast
+from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.loader import lookup_loader
 
-from ..lookup.tunings import known_tunings
 from ..modules.tunings import DOCUMENTATION
 from ..plugin_utils._actions.controller import HonestAction, documented, runs
 from ..plugin_utils._actions.role_options import capture, module_options, scope, templated
-from ..plugin_utils._actions.variables import in_variables, option_names, role_specs, role_values
-from ..plugin_utils._answers.answers import Answer, by_tuning, sentences, structure
-from ..plugin_utils._answers.rows import rows_of
+from ..plugin_utils._actions.variables import in_variables, known_tunings, option_names, role_specs, role_values
+from ..plugin_utils._answers.answers import Answer, Parser, by_tuning, sentences
+from ..plugin_utils._answers.rows import merge, plain, rows_of
 from ..plugin_utils._evidence import waivers, waiving
-from ..plugin_utils._evidence.document import failing as failing_of
-from ..plugin_utils._evidence.shapes import Host, WaivedRow
+from ..plugin_utils._evidence.document import MOST_FACTS, failing
+from ..plugin_utils._evidence.shapes import WaiverUse
 from ..plugin_utils._pages.text import one_line, shorten
 
 MODULE = "zpower.sap_tuning.tunings"
 LONGEST_SENTENCE, LONGEST_DAYS = 300, 36_500
-SHOWN = {"ansible_facts", "changed", "failed", "failing", "msg", "warnings", "_ansible_verbose_override"}
-"""What a brief task shows when it fails."""
+FOR_TASKS = {"deferred", "drift", "errors", "platform", "preflight", "throttle", "tuning", "tunings"}
+"""What only a task that registers its result and does not fail returns; Ansible would print it of one that fails."""
+FIELDS: dict[str, Parser] = {"tuning": rows_of, "platform": partial(plain, most=MOST_FACTS), "preflight": sentences}
 TUNINGS = known_tunings()
 WITH_ROWS = [*TUNINGS, "platform"]
 ARGUMENTS = documented(DOCUMENTATION)
@@ -41,65 +42,69 @@ class ActionModule(HonestAction):
     _supports_diff = True
 
     def perform(self, given: dict[str, Any]) -> dict[str, Any]:
-        result: dict[str, Any] = {}
-        if self._display.verbosity < 2:  # -v shows all rows of the table, and not the whole result
-            result["_ansible_verbose_override"] = True
+        # -v shows all rows of the table, and not the whole result
+        quiet = {"_ansible_verbose_override": True} if self._display.verbosity < 2 else {}
         _result, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
-        variables, tunings = {**given, **arguments["variables"]}, arguments["tunings"]
+        bad = arguments["failing"] or []
         if arguments["failing"] is not None and not arguments["names"]:  # a second task without anything to do
-            failing = arguments["failing"]
-            return {**result, "failed": bool(failing), "failing": failing, "msg": "; ".join(failing)}
-        unknown = [name for name in tunings if name not in TUNINGS]
-        if unknown:
+            return {**quiet, "failed": bool(bad), "failing": bad, "msg": "; ".join(bad)}
+        variables, tunings = {**given, **arguments["variables"]}, arguments["tunings"]
+        host = variables["inventory_hostname"]
+        if unknown := [name for name in tunings if name not in TUNINGS]:
             raise ValueError(f"there is no tuning '{unknown[0]}': tunings takes {', '.join(TUNINGS)}")
         named = tunings if arguments["names"] is None else arguments["names"]
         names = list(dict.fromkeys(map(str.__str__, named)))  # no cache finds the tagged strings of ansible-core 2.19
         self._check_tags(WITH_ROWS if arguments["check_platform"] else TUNINGS, variables)
         chosen = [name for name in names if self._tagged(name, variables)]
         self.check_common(templated(self._templar, variables))
-        of_host = self._of_host(variables)
+        accepted, problems = self._waivers(variables)
         options, mistakes = self._options(chosen, variables)
         platform = self._platform(names, arguments, variables)
         if mistakes and arguments["stop_on_error"]:
             raise ValueError("; ".join(mistakes.values()))
-        later = variables.get("__sap_profile_order", {}).get("later", {})
-        changing = arguments["defer"] and not self._task.check_mode
-        waits = changing and variables["inventory_hostname"] in later
-        deferred = ["sap_profile"] if waits and "sap_profile" in options else []
-        # instances are restarted on one host after the other
-        restarts = changing and bool(options.get("smc", {}).get("restart"))
-        deferred += ["smc"] if restarts else []
+        deferred, throttle = self._deferred(options, variables) if arguments["defer"] else ([], 0)
         chosen = [name for name in chosen if name not in deferred]
         called = [name for name in chosen if name in options]
         answer = Answer()
+        module_args = {
+            "names": called,
+            "tunings": {name: {**options[name], **(tunings.get(name) or {})} for name in called},
+            "stop_on_error": arguments["stop_on_error"],
+            **({"preflight": True} if arguments["preflight"] else {}),
+            **platform,
+        }
         if called or platform:
-            module_args = {
-                "names": called,
-                "tunings": {name: {**options[name], **(tunings.get(name) or {})} for name in called},
-                "stop_on_error": arguments["stop_on_error"],
-                **({"preflight": True} if arguments["preflight"] else {}),
-                **platform,
-            }
-            fields = {"tunings": by_tuning(called), "tuning": rows_of, "platform": structure, "preflight": sentences}
-            answer = self.ask(MODULE, module_args, variables, fields)
-            if "invocation" in answer:
-                answer["invocation"] = {"module_args": module_args}  # as the controller knows it: see brief()
+            answer = self.ask(MODULE, module_args, variables, {**FIELDS, "tunings": by_tuning(called)})
+            answer.pop("invocation", None)  # the controller knows it, and the evidence is there
             if "tunings" not in answer:  # the host could not be reached, or the module did not start
-                return result | answer | of_host
+                return {**quiet, **answer}
         elif not mistakes and not deferred:
-            result.update(skipped=True, skip_reason="no tuning is chosen for this host, or the tags match none of them")
+            reason = "no tuning is chosen for this host, or the tags match none of them"
+            answer = Answer(skipped=True, skip_reason=reason)
         # what the controller knows stands above what the host says
-        result = result | together(chosen, answer, mistakes) | of_host | {"deferred": deferred}
-        result["throttle"] = 1 if restarts else later[variables["inventory_hostname"]] if deferred else 0
-        rows, demanded = unaccepted(variables["inventory_hostname"], result)
-        found = [row["reason"] for row in rows if row["verdict"] in failing_of("rollback", self._task.check_mode)[1:]]
+        result = together(chosen, answer, mistakes)
+        groups, strict = ["all", *variables.get("group_names", ())], self._strict(variables)
+        rows, uses, demanded = waiving.judge(result["tuning"], accepted, [host, *groups], strict)
+        drift = [row["reason"] for row in rows if row["verdict"] in failing("rollback", self._task.check_mode)[1:]]
+        bad = result["errors"] + (drift if arguments["drift"] == "fail" else demanded) + bad
         if arguments["preflight"]:
             result["preflight"] = [*answer.get("preflight", []), *of_platform(rows)]
-        failing = result["errors"] + (found if arguments["drift"] == "fail" else demanded)
-        failing += arguments["failing"] or []
-        result["msg"] = "; ".join(failing) or result["msg"]
-        result |= {"drift": found, "failing": failing, "failed": bool(failing) and not arguments["defer"]}
-        return brief(result) if arguments["brief"] and result["failed"] else result
+        evidence: dict[str, Any] = {name: result[name] for name in ("tunings", "errors", "platform") if name in result}
+        evidence |= {"tuning": rows, "drift": drift, "waivers": uses, "problems": problems}
+        result |= {"drift": drift, "failing": bad, "msg": "; ".join(bad) or result["msg"], "deferred": deferred}
+        result |= {"failed": bool(bad) and arguments["fail"] and not deferred, "throttle": throttle}
+        result["invocation"] = {"module_args": module_args, "evidence": evidence}
+        if result["failed"] or not self._task.register:
+            result = {name: value for name, value in result.items() if name not in FOR_TASKS}
+        return {**quiet, **result}
+
+    def _deferred(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[list[str], int]:
+        """The tunings that wait for a second task, and its throttle: instances are restarted on one host at a time."""
+        if self._task.check_mode:
+            return [], 0
+        host, later = variables["inventory_hostname"], variables.get("__sap_profile_order", {}).get("later", {})
+        waits, restarts = host in later and "sap_profile" in options, bool(options.get("smc", {}).get("restart"))
+        return ["sap_profile"] * waits + ["smc"] * restarts, 1 if restarts else later[host] if waits else 0
 
     def _check_tags(self, known: Iterable[str], variables: Mapping[str, Any]) -> None:
         asked = set(variables.get("ansible_run_tags", ("all",)))
@@ -111,21 +116,24 @@ class ActionModule(HonestAction):
         """Whether everything is taken back. Then waivers and the requests to the platform do not count."""
         return bool(boolean(templated(self._templar, variables)("zpower_rollback"), strict=False))
 
-    def _of_host(self, variables: Mapping[str, Any]) -> dict[str, Any]:
-        """What the evidence needs to know of the host: its waivers, its groups, and the verdicts that fail here."""
-        value_of, rollback = templated(self._templar, variables), self._rollback(variables)
-        value = None if rollback else value_of(waivers.VARIABLE)
-        strict = [] if rollback else [name for name in waiving.REPORTED if value_of(f"zpower_{name}") == "fail"]
+    def _strict(self, variables: Mapping[str, Any]) -> list[str]:
+        """The verdicts that only report, and fail on this host."""
+        value_of = templated(self._templar, variables)
+        return [] if self._rollback(variables) else [n for n in waiving.REPORTED if value_of(f"zpower_{n}") == "fail"]
+
+    def _waivers(self, variables: Mapping[str, Any]) -> tuple[list[WaiverUse], list[str]]:
+        """The waivers of this host, and the mistakes in them."""
+        value_of = templated(self._templar, variables)
+        value = None if self._rollback(variables) else value_of(waivers.VARIABLE)
         days = value_of(waivers.LONGEST_DAYS)
-        latest = "" if days in (None, "") else (waiving.DAY + timedelta(min(int(days), LONGEST_DAYS))).isoformat()
+        latest = "" if days in (None, "") else (waivers.DAY + timedelta(min(int(days), LONGEST_DAYS))).isoformat()
         # one controller of several may know a part of the inventory only
         groups = {} if value_of("zpower_run") else variables.get("groups", {})
-        everyone = tuple(map(tuple, waivers.of_everyone(value, groups)))
-        limits = waivers.WaiverLimits(latest, value_of(waivers.BROAD) != "fail", everyone)
-        if not self._task.check_mode and (mistakes := waivers.parse(value, WITH_ROWS, limits)[1]):
+        limits = waivers.WaiverLimits(latest, value_of(waivers.BROAD) != "fail", groups)
+        found, mistakes = waivers.parse(value, WITH_ROWS, limits)
+        if mistakes and not self._task.check_mode:
             raise ValueError("; ".join(mistakes))  # before a value is set; what only looks tells them at its end
-        found = {"waivers": dated(value), "waiver_limits": list(limits), "strict": strict}
-        return {**found, "groups": ["all", *variables.get("group_names", ())]}
+        return found, mistakes
 
     def _platform(self, names: list[str], arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of the platform check of these tunings, none if it is not chosen."""
@@ -165,22 +173,6 @@ class ActionModule(HonestAction):
         return options, mistakes
 
 
-def dated(value: Any) -> Any:
-    """The value with the days that YAML reads as such as text again, which every result can hold."""
-    if isinstance(value, Mapping):
-        return {key: dated(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [dated(item) for item in value]
-    return value.isoformat() if isinstance(value, date) else value
-
-
-def brief(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A result of which Ansible prints only the sentences; the callback C(tunings) finds the rest where it is kept."""
-    shown = {name: value for name, value in result.items() if name in SHOWN}
-    hidden = {name: value for name, value in result.items() if name not in {*SHOWN, "invocation"}}
-    return {**shown, "invocation": {**result.get("invocation", {}), "result": hidden}}
-
-
 def together(names: Iterable[str], answer: Answer, mistakes: Mapping[str, str]) -> dict[str, Any]:
     """The module's answer with the tunings that were not called because of a mistake, and all records and diffs."""
     wrong = {name: Answer(failed=True, msg=text) for name, text in mistakes.items()}
@@ -194,29 +186,18 @@ def together(names: Iterable[str], answer: Answer, mistakes: Mapping[str, str]) 
     records = [record for one in results.values() for record in one.pop("tuning", [])]
     diffs = {name: one.pop("diff", {}) for name, one in results.items()}
     return {
-        **{name: value for name, value in answer.items() if name != "preflight"},
+        **{name: value for name, value in answer.items() if name not in ("preflight", "platform")},
+        **({"platform": facts} if isinstance(facts := answer.get("platform"), dict) else {}),
         "changed": bool(answer.get("changed")),
         "failed": bool(errors),
         "msg": "; ".join(errors) or answer.get("msg", ""),
         "errors": errors,
         "tunings": results,
-        "tuning": checked + records,
+        "tuning": merge(checked + records, len(checked + records)),
         "diff": [
             {**diff, "before_header": name, "after_header": name} for name, diff in diffs.items() if any(diff.values())
         ],
     }
-
-
-def unaccepted(host: str, result: Mapping[str, Any]) -> tuple[list[WaivedRow], list[str]]:
-    """The rows of the records, with the verdict ``waived`` for those that a waiver accepts on the day of this run, and
-    the reasons of those that fail in every run."""
-    limits = waivers.WaiverLimits.of(result["waiver_limits"])
-    by_host, _mistakes = waivers.gather({host: result["waivers"]}, WITH_ROWS, {host: limits})
-    rows = cast(list[WaivedRow], rows_of(result["tuning"]))
-    enforced = waiving.enforce(rows, result["strict"])
-    one: Host = {"host": host, "outcome": "ok", "message": "", "rows": rows, "platform": None}
-    waiving.apply([one], by_host, {host: result["groups"]}, waiving.DAY, True)
-    return rows, [row["reason"] for row in enforced if row["verdict"] == "drifted"]
 
 
 def of_platform(rows: Iterable[Mapping[str, Any]]) -> list[str]:

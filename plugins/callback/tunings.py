@@ -45,7 +45,6 @@ import contextlib
 import functools
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timezone
@@ -53,170 +52,39 @@ from pathlib import Path
 from typing import Any
 
 from ansible import context
-from ansible.module_utils.parsing.convert_bool import boolean
-from ansible.playbook.block import Block
 from ansible.plugins.callback import CallbackBase
-from ansible.release import __version__ as ansible_core_version
-from ansible.template import Templar
 
-from ..lookup.tunings import choose, known_tunings
-from ..plugin_utils._actions.role_options import templated
-from ..plugin_utils._actions.variables import COLLECTION, collection_version, mistakes, refusal
-from ..plugin_utils._answers import facts
+from ..plugin_utils._actions import plays
+from ..plugin_utils._actions.variables import COLLECTION, known_tunings
 from ..plugin_utils._answers.answers import RENAMED
 from ..plugin_utils._answers.text import one_line
-from ..plugin_utils._evidence import command, files, refusals, slices, table, waiving
-from ..plugin_utils._evidence.document import LOST, build
+from ..plugin_utils._evidence import command, files, refusals, slices, table
+from ..plugin_utils._evidence.document import LOST
 from ..plugin_utils._evidence.recording import Loss, Recording
-from ..plugin_utils._evidence.shapes import KINDS, Document, RunFields
+from ..plugin_utils._evidence.shapes import Document
 from ..plugin_utils._rollout import keeping
 
-VARIABLE = "zpower_evidence"
 HELP = COLLECTION / "docs" / "troubleshooting.md"
 HELP_ONLINE = "https://github.com/zpower/sap_tuning/blob/main/docs/troubleshooting.md"
 """For archives that packagers took the documentation out of."""
-PLAYBOOKS = COLLECTION / "playbooks"
-NO_EVIDENCE = "site"
-"""As which kind plays without evidence are shown."""
 SPEAKING = {*known_tunings(), "tuning", "tunings", "platform_settings_info", "leftovers_info", "rollout"}
 """The modules of this collection whose results hold tuning records, or the place of a rollout."""
 SAVING_S = 2.0
 SAVING_SHARE = 0.05
 """How long, and which share of the time of a run, may go into writing evidence before its end."""
-Event = Callable[..., None]
 COLOURS = {
-    "compliant": "green",
-    "changed": "yellow",
-    "pending_restart": "yellow",
-    "observed": "yellow",
-    "unknown": "yellow",
-    "failed": "red",
-    "drifted": "red",
-    "unreachable": "bright red",
-    "not_reached": "red",
-    "waived": "cyan",
-    "skipped": "cyan",
+    **dict.fromkeys(("changed", "pending_restart", "observed", "unknown"), "yellow"),
+    **dict.fromkeys(("failed", "drifted", "not_reached"), "red"),
+    **dict.fromkeys(("waived", "skipped"), "cyan"),
+    **{"compliant": "green", "unreachable": "bright red"},
 }
-LOOKUP_SAID = re.compile(
-    r".*lookup plugin 'zpower\.sap_tuning\.\w+'"
-    r"(?: failed: |\. Error was a <class '[\w.]+'>, original message: )(?P<said>.+)",
-    re.DOTALL,
-)
 
 
 def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def part(outcome: Any, name: str) -> Any:
-    """Host, task or result of the outcome of a task; in ansible-core 2.16 these names have an underscore."""
-    return getattr(outcome, name if hasattr(outcome, name) else f"_{name}")
-
-
-def whole(result: object) -> object:
-    """The result of a task of the action tunings, with what a brief one does not show."""
-    invocation = result.get("invocation") if isinstance(result, Mapping) else None
-    hidden = invocation.get("result") if isinstance(invocation, Mapping) else None
-    return {**result, **hidden} if isinstance(result, Mapping) and isinstance(hidden, Mapping) else result
-
-
-def own_words(text: str) -> str:
-    """The sentence of a lookup plugin of this collection, without the chain that ansible-core puts before it."""
-    found = LOOKUP_SAID.search(text)
-    if found is None:
-        return text.removeprefix("Task failed: ")
-    said = found["said"]
-    half = len(said) // 2
-    # up to ansible-core 2.18 the sentence comes twice
-    return said[: half - 1] if said[: half - 1] == said[half + 1 :] else said
-
-
-def message(result: object, task: Any) -> str:
-    """Why a task failed on a host."""
-    shown = result if isinstance(result, Mapping) else {}
-    items = shown.get("results")
-    failed = [item for item in items if isinstance(item, Mapping) and item.get("failed")] if items else []
-    said = [own_words(str(part.get("msg") or "")) for part in (*failed[:1], shown)]
-    lines = str(shown.get("module_stderr") or "").strip().splitlines()
-    return "; ".join([text for text in said if text][:1] + lines[-1:]) or f"the task {task.get_name()} failed"
-
-
-def run_of(recording: Recording, ended: str | None, stopped: str) -> RunFields:
-    """This run, as the command line names it."""
-    given = context.CLIARGS
-    tags, skipped = ([str(tag) for tag in given.get(name) or ()] for name in ("tags", "skip_tags"))
-    found: RunFields = {
-        "kind": recording.kind,
-        "begun": recording.begun,
-        "ended": ended,
-        "collection": collection_version(COLLECTION),
-        "ansible_core": ansible_core_version,
-        "inventory": ", ".join(map(str, given.get("inventory") or ())),
-        "limit": str(given.get("subset") or "") or None,
-        "tags": [] if tags == ["all"] else tags,
-        "skip_tags": skipped,
-        "check": recording.check or bool(given.get("check")),
-    }
-    return {**found, "stopped": stopped} if stopped else found
-
-
-def variable(play: Any, host: Any, name: str) -> Any:
-    """A variable as the first host of the play has it; None if it is not set. Raises what a template raises."""
-    manager = play.get_variable_manager()
-    variables = manager.get_vars(play=play, host=host)
-    if facts.deciding(variables):  # the tasks of that host fail; here the others still need a folder
-        kept, manager._fact_cache = manager._fact_cache, {str(host): {}}
-        try:
-            variables = manager.get_vars(play=play, host=host)
-        finally:
-            manager._fact_cache = kept
-    return Templar(loader=play.get_loader(), variables=variables).template(variables.get(name))
-
-
-def wrong_variables(play: Any, hosts: list[Any]) -> str:
-    """What is wrong with the variables of the hosts of a play, in one text; empty if nothing is."""
-    found: dict[str, list[str]] = {}
-    for host in hosts:
-        variables = play.get_variable_manager().get_vars(play=play, host=host)
-        value_of = templated(Templar(loader=play.get_loader(), variables=variables), variables)
-        for sentence in (*mistakes(variables, value_of), *unknown_tunings(value_of)):
-            found.setdefault(sentence, []).append(str(host))
-    # the braces would be a template
-    return refusal(found, len(hosts)).replace("{", "{ ")
-
-
-def unknown_tunings(value_of: Callable[[str], Any]) -> list[str]:
-    """What is wrong with zpower_tunings of a host, in a list; a missing value is left to the task that needs it."""
-    try:
-        given = value_of("zpower_tunings")
-    except ValueError:
-        return []
-    try:
-        choose(given if str(given or "").strip() else [], known_tunings())
-    except ValueError as error:
-        return [str(error)]
-    return []
-
-
-def put_in_front(play: Any, message: str) -> None:
-    """Let a play fail before its first task. Ansible would turn an error of a callback into a warning."""
-    task = {"name": "Variables of zpower.sap_tuning", "run_once": True, "tags": ["always"]}
-    task["ansible.builtin.fail"] = {"msg": message}
-    first = {"play": play, "variable_manager": play.get_variable_manager(), "loader": play.get_loader()}
-    play.pre_tasks = [Block.load({"block": [task]}, **first), *play.pre_tasks]
-
-
-def results_folder(play: Any, host: Any) -> Path:
-    named = str(variable(play, host, "zpower_results") or "results")
-    return Path(os.path.expanduser(os.path.expandvars(named)))
-
-
-def sources_of(inventory: Any) -> list[str]:
-    """The files and lists of hosts that Ansible could read."""
-    return list(map(str, inventory._inventory.processed_sources))
-
-
-def honest(method: Event) -> Event:
+def honest(method: Callable[..., None]) -> Callable[..., None]:
     """An event of which an error ends the run with exit code 2. Ansible would only warn, and might end with 0."""
 
     @functools.wraps(method)
@@ -258,13 +126,10 @@ class CallbackModule(CallbackBase):
         self._forget()
 
     def _forget(self) -> None:
-        self._plain = Recording(NO_EVIDENCE, now())
+        self._plain = Recording("site", now())  # for plays without evidence
         self._current = self._plain
         self._recordings: dict[str, Recording] = {}  # those with evidence, by kind
-        self._folders: dict[str, Path] = {}
         self._rollout: Mapping[str, Any] = {}  # results and change of its state file, run of this process
-        self._slices: dict[str, slices.Slice] = {}
-        self._commands: dict[str, list[str]] = {}
         self._unsaved = False  # something arrived since the evidence was written
         self._spent_s, self._started = 0.0, time.monotonic()
         self._ours = False  # a play of the collection has begun
@@ -284,37 +149,40 @@ class CallbackModule(CallbackBase):
         inventory = play.get_variable_manager()._inventory
         self._batch = [str(host) for host in inventory.get_hosts(play.hosts)]
         hosts = inventory.get_hosts(play.hosts, ignore_restrictions=True)
-        later = play._uuid == self._play  # a later batch
-        kind = "" if later else self._kind(play)
-        if not later and (kind or Path(play.get_path().rpartition(":")[0]).resolve().parent == PLAYBOOKS):
+        if play._uuid == self._play:  # a later batch
+            if self._wrong:
+                plays.put_in_front(play, self._wrong)
+            return
+        kind, self._wrong = "", ""
+        try:
+            kind = plays.kind(play)
+        except ValueError as error:
+            self._refuse(str(error))
+            self._end_now()
+        if kind or Path(play.get_path().rpartition(":")[0]).resolve().parent == COLLECTION / "playbooks":
             self._ours = True
-            self._refuse(
-                refusals.of_inventory(play.hosts, context.CLIARGS.get("inventory") or (), sources_of(inventory))
-            )
+            sources = context.CLIARGS.get("inventory") or ()
+            self._refuse(refusals.of_inventory(play.hosts, sources, plays.sources_of(inventory)))
             self._refuse("" if hosts else refusals.of_pattern(play.hosts))
             self._end_now()
             self._wrong = self._wrong_variables(play, hosts)
-        elif not later:
-            self._wrong = ""
         if self._wrong:
-            put_in_front(play, self._wrong)
-        if later:
-            return
+            plays.put_in_front(play, self._wrong)
         self._play = play._uuid
         self._hosts = [str(host) for host in hosts]
         # verify with zpower_rollback looks whether everything is taken back
-        back = kind == "verify" and self._rolls_back(play, hosts)
+        back = kind == "verify" and plays.rolls_back(play, hosts)
         kind = "rollback" if back else kind
         self._current = self._recordings.get(kind, self._plain)
         if kind and self._current is self._plain:
             self._current = self._recordings[kind] = Recording(kind, now(), check=back)
-            self._make_folder(kind, play, hosts)
+            self._make_folder(self._current, play, hosts[0] if hosts else None)
             atexit.register(self._interrupted, os.getpid())
         if kind:
             self._current.plan(self._hosts)
             self._end_now()  # before a host is reached
             # this file stays if the run is killed
-            self._write(self._document(self._current, None, set(self._lost.values())))
+            self._write(self._current)
             self._end_now()
 
     def _refuse(self, sentence: str) -> None:
@@ -323,18 +191,14 @@ class CallbackModule(CallbackBase):
             self._display.error(sentence)
 
     def _wrong_variables(self, play: Any, hosts: list[Any]) -> str:
+        given, found = context.CLIARGS, ""
         try:
-            found = wrong_variables(play, hosts)
-        except Exception as error:  # pylint: disable=broad-exception-caught  # files of variables and templates
-            # before ansible-core 2.19 the text has the file and its line
-            places = [getattr(one, "obj", None) for one in (error, error.__context__)]
-            where = next((f"{place}: " for place in places if getattr(place, "line_num", None)), "")
-            self._refuse(f"the variables of the play '{play.get_name()}' cannot be read: {where}{error}")
-            self._end_now()
-        given = context.CLIARGS
-        if found and (given.get("start_at_task") or "always" in (given.get("skip_tags") or ())):
+            found = plays.wrong_variables(play, hosts)
+        except ValueError as error:
+            self._refuse(str(error))
+        if given.get("start_at_task") or "always" in (given.get("skip_tags") or ()):
             self._refuse(found)  # the task in front would be left out
-            self._end_now()
+        self._end_now()
         return found
 
     def _end_now(self) -> None:
@@ -345,56 +209,37 @@ class CallbackModule(CallbackBase):
             unreachable = any(loss.outcome == "unreachable" for loss in lost)
             raise SystemExit(refusals.UNREACHABLE if unreachable else refusals.EXIT_CODE)
 
-    def _kind(self, play: Any) -> str:
-        value = play.get_vars().get(VARIABLE)
-        kind = next((known for known in KINDS if value == known), "")
-        if value is not None and not kind:
-            self._refuse(
-                f"{VARIABLE} of the play '{play.get_name()}' is {str(value)!r}: one of {', '.join(KINDS)} belongs there"
-            )
-            self._end_now()
-        return kind
-
-    def _rolls_back(self, play: Any, hosts: list[Any]) -> bool:
+    def _make_folder(self, one: Recording, play: Any, host: Any) -> None:
         try:
-            return bool(boolean(variable(play, hosts[0] if hosts else None, "zpower_rollback"), strict=False))
-        except Exception:  # pylint: disable=broad-exception-caught  # the call on each host says what is wrong
-            return False
-
-    def _make_folder(self, kind: str, play: Any, hosts: list[Any]) -> None:
-        host = hosts[0] if hosts else None
-        try:
-            results = results_folder(play, host)
-            if run := slices.run_name(variable(play, host, slices.VARIABLE)):
-                self._slices[kind] = slices.new_slice(results, kind, run, self._current.begun)
-                self._folders[kind] = self._slices[kind].folder
-            else:
-                self._folders[kind] = files.new_folder(results, kind, self._current.begun)
+            results = plays.results_folder(play, host)
+            if run := slices.run_name(plays.variable(play, host, slices.VARIABLE)):
+                one.slice = slices.new_slice(results, one.kind, run, one.begun)
+            one.folder = one.slice.parents[1] if one.slice else files.new_folder(results, one.kind, one.begun)
         except Exception as error:  # pylint: disable=broad-exception-caught  # templates raise anything in 2.16
-            self._cannot_write(kind, error)
+            self._cannot_write(one, error)
             return
         try:
-            self._commands[kind] = command.parse(variable(play, host, command.VARIABLE))
+            one.command = command.parse(plays.variable(play, host, command.VARIABLE))
         except Exception as error:  # pylint: disable=broad-exception-caught
             self._refuse(f"{command.VARIABLE} cannot be called: {error}")
 
     @honest
     def v2_runner_on_ok(self, result: Any) -> None:
-        self._current.run(self._keep(result), part(result, "task").run_once)
+        host, task, _given = self._keep(result)
+        self._current.run(host, task.run_once)
 
     @honest
     def v2_runner_on_skipped(self, result: Any) -> None:
-        self._current.skip(self._keep(result))
+        self._current.skip(self._keep(result)[0])
 
     @honest
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        host, task = self._keep(result), part(result, "task")
+        host, task, given = self._keep(result)
         if ignore_errors and (task.run_once or not self._current.judges):
             self._current.run(host, task.run_once)
             return
-        given = part(result, "result")
-        said, drift = message(given, task), False
-        if isinstance(given, Mapping) and isinstance(given.get("failing"), list):
+        said, drift = plays.message(given, task), False
+        if isinstance(given.get("failing"), list):
             # of the action tunings; drift has rows, so only errors need a message
             said, drift = self._current.errors(host) or said, self._current.only_drift(host)
         # Ansible fails all hosts of the batch with a task that runs once
@@ -403,27 +248,29 @@ class CallbackModule(CallbackBase):
 
     @honest
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        host, task = self._keep(result), part(result, "task")
+        host, task, given = self._keep(result)
         if task.ignore_unreachable and not self._current.judges:
             self._current.run(host)
         else:
-            self._lose(Loss("unreachable", message(part(result, "result"), task), host, [host]))
+            self._lose(Loss("unreachable", plays.message(given, task), host, [host]))
 
-    def _keep(self, outcome: Any) -> str:
-        host, (where, _dot, name) = str(part(outcome, "host")), part(outcome, "task").action.rpartition(".")
-        # answers that nobody has parsed
-        if where not in ("", "zpower.sap_tuning") or RENAMED.get(name, name) not in SPEAKING:
-            return host
+    def _keep(self, outcome: Any) -> tuple[str, Any, Mapping[str, Any]]:
+        """Host, task and result, after what a task of this collection says is kept; other answers passed no door."""
+        host, task, found = str(plays.part(outcome, "host")), plays.part(outcome, "task"), plays.part(outcome, "result")
+        where, _dot, name = task.action.rpartition(".")
+        name = RENAMED.get(name, name)
+        if name not in SPEAKING or (where or str(task.resolved_action).rpartition(".")[0]) != "zpower.sap_tuning":
+            return host, task, found
         if name == "rollout":
-            self._rollout = part(outcome, "result").get("rollout") or self._rollout
+            self._rollout = found.get("rollout") or self._rollout
             if self._current.judges:
                 self._current.leave_out(self._rollout.get("left_out") or {})
         self._unsaved = True
-        found = part(outcome, "result")
-        if self._current.keep(host, whole(found) if name == "tunings" else found) and self._current is self._plain:
+        answer = found.get("invocation", {}).get("evidence", {}) if name == "tunings" else found
+        if self._current.keep(host, answer) and self._current is self._plain:
             # a play without evidence counts its hosts if it has to do with tunings
             self._current.plan([*self._hosts, host])
-        return host
+        return host, task, found
 
     def _lose(self, loss: Loss) -> None:
         self._unsaved = True
@@ -433,12 +280,11 @@ class CallbackModule(CallbackBase):
     def _save(self) -> None:
         """Write what has arrived, for a run that is killed: at once, and of a large site not too often."""
         begun = time.monotonic()
-        if not self._unsaved or self._current is self._plain:
-            return
-        if self._spent_s > SAVING_S + SAVING_SHARE * (begun - self._started):
+        late = self._spent_s > SAVING_S + SAVING_SHARE * (begun - self._started)
+        if late or not self._unsaved or self._current is self._plain:
             return
         self._unsaved = False
-        self._write(self._document(self._current, None, {*self._lost.values()}))
+        self._write(self._current)
         self._spent_s += time.monotonic() - begun
 
     def _interrupted(self, process: int) -> None:
@@ -446,10 +292,9 @@ class CallbackModule(CallbackBase):
         if os.getpid() != process:  # a worker
             return
         for one in self._recordings.values():
-            document = self._document(one, None, {*self._lost.values()})
-            path = self._write(document)
+            document, page = self._write(one)
             if self._format == "table":
-                self._print_table(f"TUNINGS ({one.kind}, unfinished)", document, path)
+                self._print_table(f"TUNINGS ({one.kind}, unfinished)", document, page)
         self._forget()
 
     @honest
@@ -467,26 +312,23 @@ class CallbackModule(CallbackBase):
         """Write and print all. ``failed``: Ansible itself ends with an error, or somebody else ends the run."""
         ended, plain = now(), self._plain
         shown = [*self._recordings.values(), *([plain] if plain.planned else [])]
-        documents = [self._document(recording, ended, real) for recording in shown]
-        pages = ["" if one is plain else self._write(document) for one, document in zip(shown, documents, strict=True)]
-        summary = self._end_rollout(documents, ended)
-        written = [one.kind for one, page in zip(shown, pages, strict=True) if page]
-        calls = [(self._commands.get(kind), self._folders[kind]) for kind in written]
-        for document in documents[: len(self._recordings)]:
-            for sentence in refusals.of_document(document):
+        written = [(one, *self._write(one, ended, real)) for one in shown]
+        summary = self._end_rollout([document for _one, document, _page in written], ended)
+        for one, document, _page in written:
+            for sentence in refusals.of_document(document) if one is not plain else ():
                 self._refuse(sentence)
         refused = self._refused
         self._forget()
         if self._format == "json":
             self._print_json(shown)
         elif self._format == "table":
-            for one, document, page in zip(shown, documents, pages, strict=True):
+            for one, document, page in written:
                 title = "" if len(shown) == 1 else " (other plays)" if one is plain else f" ({one.kind})"
                 self._print_table(f"TUNINGS{title}", document, page)
             if summary:
                 self._display.display(f"Rollout: {summary}")
-        for argv, folder in calls:
-            if argv and (failure := command.run(argv, folder)):
+        for one, _document, page in written:
+            if page and one.folder and one.command and (failure := command.run(one.command, one.folder)):
                 self._display.warning(failure)
         if refused and not failed:
             raise SystemExit(refusals.EXIT_CODE)  # where Ansible would end with 0
@@ -497,52 +339,52 @@ class CallbackModule(CallbackBase):
             return ""
         hosts = [host for document in documents if document["run"]["kind"] == "rollout" for host in document["hosts"]]
         lost = {host["host"]: host["message"] for host in hosts if host["outcome"] in LOST and host["message"]}
-        evidence, run = str(self._folders.get("rollout", "")), self._rollout["run"]
+        evidence = str(self._recordings.get("rollout", self._plain).folder or "")
+        results, change, run = (self._rollout[name] for name in ("results", "change", "run"))
         try:
-            return keeping.close(self._rollout["results"], self._rollout["change"], run, lost, evidence, ended)
+            return keeping.close(results, change, run, lost, evidence, ended)
         except (OSError, ValueError) as error:
             self._refuse(f"the end of the rollout cannot be noted: {error}")
             return ""
 
-    def _document(self, recording: Recording, ended: str | None, real: Collection[Loss]) -> Document:
-        run = run_of(recording, ended, recording.stopped(real))
-        results = recording.results(real, {host: loss for loss in real for host in loss.hosts})
-        waived = recording.waived([*known_tunings(), "platform"])
-        return build(run, recording.planned, results, waived, waiving.DAY)
+    def _write(
+        self, one: Recording, ended: str | None = None, real: Collection[Loss] | None = None
+    ) -> tuple[Document, str]:
+        """The document of a recording, and the path of its page, empty if there is none.
 
-    def _write(self, document: Document) -> str:
-        """Write the files, of a run that has not ended only the JSON; the path of the page, empty if there is none. If
-        slices cannot be united, the path of this one."""
-        kind = document["run"]["kind"]
-        if kind not in self._folders:
-            return ""
+        Of a run that has not ended, only the JSON is written. If slices cannot be united, the path of this one.
+        ``real``: the losses that were not rescued.
+        """
+        real = {*self._lost.values()} if real is None else real
+        document = one.document(plays.command_line(), ended, real)
+        if one.folder is None:
+            return document, ""
         try:
-            if kind in self._slices:
-                union = slices.write(document, self._slices[kind])
-                for sentence in union.left_out if document["run"]["ended"] else ():
+            if one.slice:
+                union = slices.write(document, one.slice)
+                for sentence in union.left_out if ended else ():
                     self._refuse(one_line(sentence))
-                return union.written.paths["html"]
-            formats = files.FORMATS if document["run"]["ended"] else ("json",)
-            paths = files.write(document, self._folders[kind], formats).paths
-            return paths.get("html") or paths["json"]
+                return document, union.written.paths["html"]
+            paths = files.write(document, one.folder, files.FORMATS if ended else ("json",)).paths
+            return document, paths.get("html") or paths["json"]
         except slices.NotUnitedError as error:
-            folder = self._folders[kind]
-            self._display.warning(f"the slices of {folder} are not united: {error}; zpower.sap_tuning.unite does it")
-            return str(self._slices[kind].path)
+            failed = f"the slices of {one.folder} are not united"
+            self._display.warning(f"{failed}: {error}; zpower.sap_tuning.unite does it")
+            return document, str(one.slice)
         except (OSError, ValueError) as error:
-            self._cannot_write(kind, error)
-            return ""
+            self._cannot_write(one, error)
+            return document, ""
 
-    def _cannot_write(self, kind: str, error: Exception) -> None:
-        self._folders.pop(kind, None)
+    def _cannot_write(self, one: Recording, error: Exception) -> None:
+        one.folder = None
         said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)
-        self._refuse(f"the evidence of {kind} cannot be written: {said}")
+        self._refuse(f"the evidence of {one.kind} cannot be written: {said}")
 
     def _print_json(self, recordings: Iterable[Recording]) -> None:
         found = {}
         for recording in recordings:
-            for host, record in recording.records():
-                found[host, str(record["name"]), str(record["subject"])] = {"host": host, **record}
+            for host, row in recording.rows():
+                found[host, row["name"], row["subject"]] = {"host": host, **row}
         if found:
             self._display.display(json.dumps([found[key] for key in sorted(found)], sort_keys=True))
 

@@ -38,41 +38,13 @@ _list:
   elements: str
 """
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from ansible.errors import AnsibleError
 from ansible.plugins.lookup import LookupBase
 
 from ..plugin_utils._actions.role_options import templated
-from ..plugin_utils._actions.variables import COLLECTION
-
-
-@cache
-def known_tunings() -> list[str]:
-    """The names of all tunings, sorted."""
-    folder = COLLECTION / "plugins" / "module_utils" / "_tunings"
-    return sorted(path.stem for path in folder.glob("*.py") if not path.stem.startswith("_"))
-
-
-def choose(chosen: object, known: list[str]) -> list[str]:
-    """The chosen names (a list, or a text with commas), checked; raises ValueError with one sentence."""
-    if isinstance(chosen, str):
-        chosen = [name.strip() for name in chosen.split(",") if name.strip()] or None
-    if not isinstance(chosen, (list, tuple)):
-        raise ValueError(f"no tunings are chosen: set zpower_tunings to a list of some of {', '.join(known)}")
-    unknown = [name for name in chosen if name not in [*known, "all"]]
-    if unknown:
-        raise ValueError(f"there is no tuning '{unknown[0]}': zpower_tunings takes {', '.join(known)}, or all")
-    names = known if "all" in chosen else chosen
-    return list(dict.fromkeys(names))
-
-
-def asked_for(given: object, value_of: Callable[[str], object]) -> object:
-    """The tunings that a variable names; if it is empty, those in zpower_tunings of the host."""
-    empty = given is None or (isinstance(given, str) and not given.strip())
-    return value_of("zpower_tunings") if empty else given
+from ..plugin_utils._actions.variables import asked_for, choose, known_tunings
 
 
 class LookupModule(LookupBase):

@@ -24,9 +24,9 @@ options:
       - V(planned) forms the batches of all hosts of the play and shows the plan. If the rollout was begun before, it
         returns the batches that are left, and fails if the plan has changed. It returns its decisions as the fact
         C(__rollout_plan).
-      - V(begun) begins the batch of the play, and fails outside the change window.
+      - V(begun) begins the batch of the play and returns its stages, and fails outside the change window.
       - V(judged) decides after O(stage) whether the batch goes on, and fails if it does not.
-      - V(owned) tells whether the rollout still belongs to this run, so that it may take the batch back.
+      - V(owned) returns how a batch that stops ends on its hosts; nothing if another run has taken the rollout over.
       - V(stopped) ends a batch that does not go on, after it was taken back or left, and fails.
       - All but V(owned) fail if another run has taken the rollout over.
     type: str
@@ -67,34 +67,14 @@ lines:
   returned: event=planned
   type: list
   elements: str
-again:
-  description: Whether the batch was begun before and did not end well.
-  returned: event=begun
-  type: bool
-  sample: false
 measurement:
   description: The change of the guard's measurement.
   returned: event=begun
   type: str
   sample: rps-2026-11-batch-2
-soak:
-  description: Seconds.
-  returned: event=begun
-  type: int
-  sample: 600
-measures:
-  description: Whether the guard measures.
-  returned: event=begun
-  type: bool
-  sample: true
-own:
-  description: Whether no other run has taken the rollout over.
-  returned: event=owned
-  type: bool
-  sample: true
-on_failure:
-  description: The option of this name.
-  returned: event=begun
-  type: str
-  sample: back
+stages:
+  description: The stages that the role goes through.
+  returned: event=begun or event=owned
+  type: list
+  elements: dict
 """

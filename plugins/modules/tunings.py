@@ -28,14 +28,12 @@ options:
     type: list
     elements: str
   tunings:
-    description:
-      - Options of tunings, each under the name of its tuning. They win over the variables.
+    description: Options of tunings, each under the name of its tuning. They win over the variables.
     type: dict
     default: {}
   variables:
-    description:
-      - Variables of tunings, such as C(rps_every), with the values that this call uses. They win over all others, also
-        over those of the command line.
+    description: Variables of tunings, such as C(rps_every), with the values that this call uses. They win over all
+      others, also over those of the command line.
     type: dict
     default: {}
   stop_on_error:
@@ -51,8 +49,7 @@ options:
     type: bool
     default: false
   platform:
-    description:
-      - Options of M(zpower.sap_tuning.platform_settings_info). They win over the variables.
+    description: Options of M(zpower.sap_tuning.platform_settings_info). They win over the variables.
     type: dict
     default: {}
   preflight:
@@ -63,7 +60,7 @@ options:
         value at boot, and whether a checkpoint, also one of values on probation, is in the way. Nothing is written."
       - On the controller, with O(check_platform), the records of the platform that are C(drifted) or C(failed) and that
         no waiver accepts.
-      - A value that only differs from the request is no reason.
+      - A value that only differs from the request does not fail.
     type: bool
     default: false
   drift:
@@ -77,19 +74,17 @@ options:
         on a shared file system, or may restart instances. RV(deferred) then names it, for a second task. Not in check
         mode. Needs the fact C(__sap_profile_order) of the lookup P(zpower.sap_tuning.sap_profiles#lookup).
       - Nor C(smc), if it may restart instances.
-      - Do not fail for RV(failing) either; the second task does, with O(failing).
+      - With RV(deferred), do not fail for RV(failing) either; the second task does, with O(failing).
     type: bool
     default: false
-  brief:
-    description:
-      - If the task fails, show its sentences alone. All else is then in RV(invocation), which Ansible prints from
-        C(-vvv) on.
+  fail:
+    description: Whether the task fails for RV(failing). If it does not, all values are returned, for tasks that follow.
     type: bool
-    default: false
+    default: true
   failing:
     description:
-      - For a second task after one with O(defer), its RV(failing). This task fails with them, after it has run the
-        tunings in O(names). If these are none, it calls nothing.
+      - For a second task after one with O(defer) or O(fail=false), its RV(failing). This task fails with them, after it
+        has run the tunings in O(names). If these are none, it calls nothing.
     type: list
     elements: str
 attributes:
@@ -135,81 +130,56 @@ tunings:
   description:
     - The result of each tuning's module, under the name of the tuning, without its records and its diff, which are in
       RV(tuning) and C(diff). One that was not run has C(skipped).
-  returned: success or failure after the input was accepted
+  returned: if the task registers its result and does not fail
   type: dict
-  sample:
-    rps: {changed: true, failed: false, msg: 1 changed}
+  sample: {rps: {changed: true, failed: false, msg: 1 changed}}
 deferred:
   description: The tunings that wait for a second task. See O(defer).
-  returned: always
+  returned: if the task registers its result and does not fail
   type: list
   elements: str
 throttle:
   description: 1 if that task may run on one host at a time only, otherwise 0.
-  returned: always
+  returned: if the task registers its result and does not fail
   type: int
 tuning:
   description: The tuning records of all results, those of O(check_platform) first. Fields and verdicts are described in
     U(https://github.com/zpower/sap_tuning/blob/main/docs/schemas/tunings-1.schema.json).
-  returned: success or failure after the input was accepted
+  returned: if the task registers its result and does not fail
   type: list
   elements: dict
 errors:
   description: One sentence per tuning that failed, and per record that could not be read.
-  returned: success or failure after the input was accepted
+  returned: if the task registers its result and does not fail
   type: list
   elements: str
   sample: ['rps: nothing was changed: the lock is held by another run']
 drift:
   description: The reason of each record that is not as requested and that no waiver (C(zpower_waivers)) accepts.
-  returned: success or failure after the input was accepted
+  returned: if the task registers its result and does not fail
   type: list
   elements: str
   sample: ['hsi0 is not as requested: rx-0 running 0, wanted 3']
 preflight:
   description: The reasons not to change this host now, one sentence each.
-  returned: with O(preflight)
+  returned: with O(preflight), if the task registers its result and does not fail
   type: list
   elements: str
   sample: ['/var/lib/zpower_sap_tuning: the file system is read-only']
 invocation:
-  description: How the module was called; with O(brief), all other values of a failing task under C(result).
+  description: How the module was called, and what the callback P(zpower.sap_tuning.tunings#callback) shows of it.
   returned: always
   type: dict
 failing:
   description: The reasons to fail. RV(errors), with O(drift=fail) also RV(drift), and those of O(failing). Values
-    with a verdict in RV(strict) fail also without O(drift=fail).
-  returned: success or failure after the input was accepted
+    that C(zpower_observed) or C(zpower_unsupported) makes fail do so also without O(drift=fail).
+  returned: always
   type: list
   elements: str
 platform:
   description: The facts of the host, those that M(zpower.sap_tuning.platform_info) returns as C(zpower_platform).
-  returned: with O(check_platform)
+  returned: with O(check_platform), if the task registers its result and does not fail
   type: dict
-waivers:
-  description: The variable C(zpower_waivers) of the host.
-  returned: success or failure after the input was accepted
-  type: list
-  elements: dict
-waiver_limits:
-  description: The last day that a waiver of this host may name, empty for any, whether it may fit every subject or
-    every host, and the patterns of hosts that fit every host of the inventory.
-  returned: success or failure after the input was accepted
-  type: list
-  elements: raw
-  sample: ['2027-02-18', true, []]
-strict:
-  description: The verdicts that count as drift, those for which a variable such as C(zpower_observed) is V(fail).
-  returned: success or failure after the input was accepted
-  type: list
-  elements: str
-  sample: [observed]
-groups:
-  description: The groups of the host in the inventory.
-  returned: success or failure after the input was accepted
-  type: list
-  elements: str
-  sample: [all, sap_app_servers]
 """
 
 import traceback
@@ -285,11 +255,10 @@ def unused(names, options):
 def checked(module, spec, options):
     """(parameters, None), or (None, the sentence with which this module refuses these options)."""
     result = ArgumentSpecValidator(spec).validate(options)
-    errors = result.errors
     if not result.error_messages:
         return result.validated_parameters, None
     unsupported = "Unsupported parameters for (zpower.sap_tuning.%s) module: " % module
-    return None, (unsupported if isinstance(errors[0], UnsupportedError) else "") + errors.msg
+    return None, (unsupported if isinstance(result.errors[0], UnsupportedError) else "") + result.errors.msg
 
 
 def run_one(kind, options, check_mode):
@@ -325,10 +294,9 @@ def run_all(names, run, stop_on_error):
     for name in names:
         if failed and stop_on_error:
             results[name] = {"skipped": True, "msg": "not run, because %s failed" % failed}
-            continue
-        results[name] = run(name)
-        if results[name].get("failed"):
-            failed = failed or name
+        else:
+            results[name] = run(name)
+            failed = failed or (name if results[name].get("failed") else None)
     return results
 
 
@@ -364,7 +332,7 @@ def main():
             # the controller knows the waivers and the other hosts, so it does these
             drift=dict(type="str", choices=["fail", "warn"], default="warn"),
             defer=dict(type="bool", default=False),
-            brief=dict(type="bool", default=False),
+            fail=dict(type="bool", default=True),
             failing=dict(type="list", elements="str"),
         ),
         supports_check_mode=True,

@@ -21,7 +21,7 @@ from ansible.errors import AnsibleActionFail
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.action.tunings import WITH_ROWS
-from ansible_collections.zpower.sap_tuning.plugins.callback.tunings import unknown_tunings
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.plays import unknown_tunings
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.role_options import common_options
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import (
     mistakes,

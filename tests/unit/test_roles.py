@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.role_options import module_options
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import known, role_specs
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import (
+    known,
+    known_tunings,
+    role_specs,
+)
 from playing import ansible_playbook, environment
 
 COLLECTION = "zpower.sap_tuning."

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import yaml
-from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import known_tunings
 
 TOP = Path(__file__).resolve().parents[2]
 CODE = {path.relative_to(TOP).as_posix(): path.read_text("utf-8") for path in TOP.glob("plugins/**/*.py")}

@@ -77,8 +77,8 @@ def end(process):
                 process.wait(_GRACE_S)
 
 
-def finish(process, timeout):
-    """[the bytes of each output that is a pipe] of a program that has ended by itself.
+def finish(process, timeout, most=MOST):
+    """[the bytes of each output that is a pipe] of a program that has ended by itself. most: bytes that it may print.
 
     What it has left behind in the background goes on, and is not waited for. Raises Stopped at a limit, when its group
     has been ended.
@@ -86,7 +86,7 @@ def finish(process, timeout):
     pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
     outputs = [bytearray() for _pipe in pipes]
     try:
-        limit = _follow(process, dict(zip(pipes, outputs)), timeout)
+        limit = _follow(process, dict(zip(pipes, outputs)), timeout, most)
     finally:
         end(process)
         for pipe in pipes:
@@ -95,11 +95,11 @@ def finish(process, timeout):
     if limit == errno.ETIMEDOUT:
         raise Stopped("%s did not answer within %g s" % (process.args[0], timeout), limit, printed)
     if limit is not None:
-        raise Stopped("%s printed more than %d MiB and was ended" % (process.args[0], MOST >> 20), limit, printed)
+        raise Stopped("%s printed more than %d MiB and was ended" % (process.args[0], most >> 20), limit, printed)
     return printed
 
 
-def _follow(process, outputs, timeout):
+def _follow(process, outputs, timeout, most):
     """Read until the program has ended: None, or ETIMEDOUT or EFBIG at a limit."""
     deadline, left_in_pipe = time.monotonic() + timeout, _LEFT_IN_PIPE
     with selectors.PollSelector() as selector:
@@ -119,7 +119,7 @@ def _follow(process, outputs, timeout):
                 left_in_pipe -= len(data) if ended else 0
                 if not data:
                     selector.unregister(key.fileobj)
-            if sum(len(output) for output in outputs.values()) > MOST:
+            if sum(len(output) for output in outputs.values()) > most:
                 return errno.EFBIG
     try:
         process.wait(max(0.0, deadline - time.monotonic()))

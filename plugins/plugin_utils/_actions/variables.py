@@ -21,7 +21,7 @@ from ansible.module_utils.common import validation
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 
-from ...module_utils._engine import durations
+from ...module_utils._engine import lease
 from .._answers import facts
 from .._answers.text import one_line, shorten
 from .._records.checks import MOST_ROUNDS
@@ -164,6 +164,32 @@ def defaults() -> dict[str, Any]:
     return {name: value for role in ROLES for name, value in role_values(role).items()}
 
 
+@cache
+def known_tunings() -> list[str]:
+    """The names of all tunings, sorted."""
+    files = (COLLECTION / "plugins" / "module_utils" / "_tunings").glob("[!_]*.py")
+    return sorted(path.stem for path in files)
+
+
+def choose(chosen: object, known: list[str]) -> list[str]:
+    """The chosen names (a list, or a text with commas), checked; raises ValueError with one sentence."""
+    if isinstance(chosen, str):
+        chosen = [name.strip() for name in chosen.split(",") if name.strip()] or None
+    if not isinstance(chosen, (list, tuple)):
+        raise ValueError(f"no tunings are chosen: set zpower_tunings to a list of some of {', '.join(known)}")
+    unknown = [name for name in chosen if name not in [*known, "all"]]
+    if unknown:
+        raise ValueError(f"there is no tuning '{unknown[0]}': zpower_tunings takes {', '.join(known)}, or all")
+    names = known if "all" in chosen else chosen
+    return list(dict.fromkeys(names))
+
+
+def asked_for(given: object, value_of: Callable[[str], object]) -> object:
+    """The tunings that a variable names; if it is empty, those in zpower_tunings of the host."""
+    empty = given is None or (isinstance(given, str) and not given.strip())
+    return value_of("zpower_tunings") if empty else given
+
+
 def mistakes(variables: Mapping[str, Any], value_of: Callable[[str], Any] | None = None) -> Iterator[str]:
     """What is wrong with the variables of a host, each a sentence. value_of: the value of a template.
 
@@ -218,7 +244,7 @@ def wrong(name: str, spec: Mapping[str, Any], value: Any) -> str:
     try:
         if spec["type"] == "duration":
             if value not in spec.get("choices", ()):
-                durations.seconds(value, name)  # type: ignore[no-untyped-call]
+                lease.seconds(value, name)  # type: ignore[no-untyped-call]
         elif spec["type"] == "list":
             element = {**spec, "type": spec.get("elements", "raw")}
             for item in _converted(f"{name} is", "list", value):

@@ -50,6 +50,8 @@ class Answer(TypedDict, total=False):
     errors: list[str]
     drift: list[str]
     failing: list[str]
+    waivers: list[Any]
+    problems: list[str]
     session: dict[str, str | int | None]
     enqueue: Any
     records: list[Any]

@@ -78,16 +78,17 @@ def rows_of(records: object) -> list[Row]:
         return []
     if not isinstance(records, (list, tuple)):
         return [_unreadable("", "records", "the host sent no list of tuning records")]
+    return merge([*map(_row, records[: MOST_ROWS + 1])], len(records))
+
+
+def merge(rows: list[Row], sent: int) -> list[Row]:
+    """The last row of each subject, of at most :data:`MOST_ROWS`; ``sent``: how many records there were."""
     found: dict[tuple[str, str], Row] = {}
-    for item in records[:MOST_ROWS]:
-        row = _row(item)
+    for row in rows[:MOST_ROWS]:
         found.pop((row["name"], row["subject"]), None)
         found[row["name"], row["subject"]] = row
-    rows = list(found.values())
-    if len(records) > MOST_ROWS:
-        more = f"the host sent {len(records):,} records, of which the first {MOST_ROWS:,} are kept"
-        rows.append(_unreadable("", "records", more))
-    return rows
+    more = f"the host sent {sent:,} records, of which the first {MOST_ROWS:,} are kept"
+    return [*found.values(), *([_unreadable("", "records", more)] if sent > MOST_ROWS else [])]
 
 
 def _row(item: object) -> Row:

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 
-from .._pages.text import listed
+from .._pages.text import listed, natural
 from .._records.checks import show
 from . import files, slices
 from .shapes import KINDS, Document
 
 LATEST, PREVIOUS = "latest", "previous"
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-NAME = re.compile(r"(\d{8}T\d{6})Z(?:-(\d{1,6}))?", re.ASCII)
+NAME = re.compile(r"\d{8}T\d{6}Z(?:-\d{1,6})?", re.ASCII)
 BEGINNING = re.compile(r"\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}Z?", re.ASCII)
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 NEAREST = 4
@@ -24,8 +24,6 @@ RIGHT = (
     f"{LATEST}, {PREVIOUS}, a weekday such as monday, a day such as 2026-11-16, a time such as 20261116T100000Z or its"
     " beginning, or the path of a folder or file belongs there"
 )
-
-Order = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -41,9 +39,9 @@ class Found:
         return self.path.parent.name
 
     @property
-    def order(self) -> Order:
-        """When it began, also if its folder was renamed."""
-        return _order(self.name if NAME.fullmatch(self.name) else files.stamp(self.document["run"]["begun"]))
+    def time(self) -> str:
+        """When it began, in the form of the names, also if its folder was renamed."""
+        return self.name if NAME.fullmatch(self.name) else files.stamp(self.document["run"]["begun"])
 
 
 class Runs:
@@ -55,10 +53,11 @@ class Runs:
         self.today = today
         entries = os.scandir(self.folder) if self.folder.is_dir() else ()
         folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-        times = {name: slices.begun(self.folder / name) if name.startswith(slices.PREFIX) else name for name in folders}
+        united = {name: slices.begun(self.folder / name, kind) for name in folders if name.startswith(slices.PREFIX)}
+        times = {**dict(zip(folders, folders, strict=True)), **united}
         self.times = {name: time for name, time in times.items() if NAME.fullmatch(time)}
         """When each run began, in the form of the names; the folder of united slices has another name."""
-        self.names = sorted(self.times, key=lambda name: _order(self.times[name]), reverse=True)
+        self.names = sorted(self.times, key=lambda name: natural(self.times[name]), reverse=True)
         """The newest first."""
 
     def pair(self, start: str, end: str) -> tuple[Found, Found]:
@@ -79,8 +78,8 @@ class Runs:
         if word == LATEST:
             return self._last(option, wanted, lambda time: True)
         if word == PREVIOUS:
-            limit = (later or self._last(option, LATEST, lambda time: True)).order
-            return self._last(option, wanted, lambda time: _order(time) < limit)
+            limit = natural((later or self._last(option, LATEST, lambda time: True)).time)
+            return self._last(option, wanted, lambda time: natural(time) < limit)
         if word in WEEKDAYS or DAY.fullmatch(word):
             day = self._day(option, word).strftime("%Y%m%d")
             return self._last(option, wanted, lambda time: time[:8] <= day)
@@ -105,22 +104,23 @@ class Runs:
     def _last(self, option: str, wanted: str, fits: Callable[[str], bool]) -> Found:
         """The newest finished run whose time fits; unfinished ones are left out and noted."""
         unfinished: list[str] = []
-
-        def notes() -> list[str]:
-            return [f"left out, because it did not end: {listed(unfinished, NEAREST)}"] if unfinished else []
-
+        found = None
         for name in (name for name in self.names if fits(self.times[name])):
             try:
-                return replace(self._read(self.folder / name), notes=notes())
+                found = self._read(self.folder / name)
+                break
             except Unfinished:
                 unfinished.append(name)
+        notes = [f"left out, because it did not end: {listed(unfinished, NEAREST)}"] if unfinished else []
+        if found:
+            return replace(found, notes=notes)
         if not self.names:
             raise ValueError(
                 f"{self.folder} holds no run; ansible-playbook zpower.sap_tuning.{self.kind} writes one. If the runs"
                 " are elsewhere, name their results folder"
             )
         sentence = f"{option} is {show(wanted)}, which fits no finished run"
-        raise ValueError("; ".join([sentence, *notes(), self._nearest(wanted)]))
+        raise ValueError("; ".join([sentence, *notes, self._nearest(wanted)]))
 
     def _read(self, path: Path) -> Found:
         if path.is_dir():
@@ -145,9 +145,3 @@ class Runs:
 
 class Unfinished(ValueError):
     """A run without an end: its controller was stopped, or it still runs."""
-
-
-def _order(name: str) -> Order:
-    """The place of a folder in time; empty text for a folder of no run."""
-    match = NAME.fullmatch(name)
-    return (match[1], int(match[2] or 1)) if match else ("", 0)

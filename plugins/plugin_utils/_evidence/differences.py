@@ -8,7 +8,7 @@ values there, so it is never called equal.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._answers.rows import PLACES, plain
 from .._pages.text import ARROW, listed, moment, natural, one_line, opaque, plural, shorten
@@ -27,7 +27,7 @@ PARTS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
 """Facts on several things of one kind: the word for one of them and, if they are a list, the fields that name it."""
 AREAS = ("host", "platform", *(area for area, _names in PARTS.values()), "tuning")
 NAMES = ("outcome", "verdict")
-VALUES = (*NAMES, "wanted", *PLACES, "conflicts")
+VALUES = ("", *NAMES, "wanted", *PLACES, "conflicts")
 VOLATILE = frozenset({("platform", "smc sockets"), ("platform", "smc stats"), ("SMC device", "in_use")})
 """Facts that differ at each look."""
 IDENTITY = frozenset(
@@ -47,10 +47,25 @@ NAMED_ITEMS = 3
 LONGEST = 300
 MOST_LINES = 300
 
-Part = tuple[str, str, str]  # area, tuning, subject
-Key = tuple[str, str, str, str, str]  # a part, then one of VALUES or "", then the item
+Place = tuple[str, str, str]  # area, tuning, subject
 Change = dict[str, Any]
 Difference = dict[str, Any]
+
+
+class Part(NamedTuple):
+    """What one host is like in one place. ``word`` stands for all of it; values by one of VALUES and by item."""
+
+    word: str
+    reason: str
+    values: dict[tuple[str, str], Any]
+
+
+class State(NamedTuple):
+    """What one host is like."""
+
+    checked: bool
+    facts: bool
+    parts: dict[Place, Part]
 
 
 def of_runs(one: Document, other: Document, only: str | None = None) -> Difference:
@@ -59,24 +74,28 @@ def of_runs(one: Document, other: Document, only: str | None = None) -> Differen
     if only is not None:
         _check_known(only, {**first, **second}, "neither run has a host")
         first, second = ({only: hosts[only]} if only in hosts else {} for hosts in (first, second))
-    unasked, notes = _unasked(one, other)
+    names = [{row["name"] for host in _hosts(run).values() for row in host.get("rows") or ()} for run in (one, other)]
+    unasked: set[str] = set()
+    notes, limits = [], []
+    for name in ("collection", "ansible_core"):
+        old, new = (_short(document["run"][name]) for document in (one, other))  # type: ignore[literal-required]
+        notes += [] if old == new else [f"{name.replace('_', '-')} {old} {ARROW} {new}"]
+    alone = [sorted(a.keys() - b.keys(), key=natural) for a, b in ((first, second), (second, first))]
+    for word, run, lacking, hosts in (
+        ("first", one["run"], names[1] - names[0], alone[1]),
+        ("second", other["run"], names[0] - names[1], alone[0]),
+    ):
+        if lacking and (run.get("tags") or run.get("skip_tags")):
+            unasked |= lacking
+            words = _listed(sorted(lacking, key=natural), NAMED)
+            notes.append(f"not compared, because the tags of the {word} run left this out: {words}")
+        if hosts and run.get("limit"):
+            limits.append(f"the {word} run was limited to {_short(run['limit'])}, which left hosts out")
     states = {
-        name: (_State(first[name], one, unasked), _State(second[name], other, unasked))
+        name: (_state(first[name], one, unasked), _state(second[name], other, unasked))
         for name in sorted(first.keys() & second.keys(), key=natural)
     }
-    alone = [sorted(a.keys() - b.keys(), key=natural) for a, b in ((first, second), (second, first))]
-    for word, document, missing in (("first", one, alone[1]), ("second", other, alone[0])):
-        limit = document["run"].get("limit")
-        if missing and limit:
-            notes.append(f"the {word} run was limited to {_short(limit)}, which left hosts out")
-    return {
-        "of": "runs",
-        "title": f"{_title(one)} {ARROW} {_title(other)}",
-        **_compared(states),
-        "only_before": alone[0],
-        "only_after": alone[1],
-        "notes": [*_versions(one, other), *notes, *_without_facts(states)],
-    }
+    return _difference("runs", f"{_title(one)} {ARROW} {_title(other)}", states, alone, [*notes, *limits])
 
 
 def of_hosts(document: Document, one: str, other: str) -> Difference:
@@ -87,15 +106,8 @@ def of_hosts(document: Document, one: str, other: str) -> Difference:
     if one == other:
         raise ValueError(f"{_short(one)} is compared with itself; the names of two hosts belong there")
     both = f"{_short(one)} {ARROW} {_short(other)}"
-    states = {both: tuple(_State(hosts[name], document, own=name) for name in (one, other))}
-    return {
-        "of": "hosts",
-        "title": f"{both} in {_title(document)}",
-        **_compared(states),
-        "only_before": [],
-        "only_after": [],
-        "notes": _without_facts(states),
-    }
+    states = {both: (_state(hosts[one], document, own=one), _state(hosts[other], document, own=other))}
+    return _difference("hosts", f"{both} in {_title(document)}", states, [[], []], [])
 
 
 def _hosts(document: Document) -> dict[str, Host]:
@@ -104,7 +116,7 @@ def _hosts(document: Document) -> dict[str, Host]:
 
 def _check_known(name: str, hosts: Collection[str], complaint: str) -> None:
     if name not in hosts:
-        known = listed(map(_short, sorted(hosts, key=natural)), NAMED_ALONE)
+        known = _listed(sorted(hosts, key=natural), NAMED_ALONE)
         raise ValueError(f"{complaint} {_short(name)}; known: {known or 'none'}")
 
 
@@ -114,89 +126,51 @@ def _title(document: Document) -> str:
     return _short(f"{run['kind']}{check} of {moment(run['begun'])}")
 
 
-def _versions(one: Document, other: Document) -> list[str]:
-    before, after = one["run"], other["run"]
-    pairs = (
-        (name.replace("_", "-"), before[name], after[name])  # type: ignore[literal-required]
-        for name in ("collection", "ansible_core")
-    )
-    return [f"{word} {_short(old)} {ARROW} {_short(new)}" for word, old, new in pairs if _short(old) != _short(new)]
-
-
-def _unasked(one: Document, other: Document) -> tuple[set[str], list[str]]:
-    """The tunings that the tags of a run left out there, and a note on each such run."""
-    names = [{row["name"] for host in _hosts(run).values() for row in host.get("rows") or ()} for run in (one, other)]
-    unasked: set[str] = set()
-    notes = []
-    for word, document, missing in (("first", one, names[1] - names[0]), ("second", other, names[0] - names[1])):
-        if missing and (document["run"].get("tags") or document["run"].get("skip_tags")):
-            unasked |= missing
-            words = listed(map(_short, sorted(missing, key=natural)), NAMED)
-            notes.append(f"not compared, because the tags of the {word} run left this out: {words}")
-    return unasked, notes
-
-
-def _without_facts(states: Mapping[str, tuple["_State", ...]]) -> list[str]:
-    bare = [name for name, (a, b) in states.items() if a.facts != b.facts and a.outcome == b.outcome == "ok"]
-    names = listed(map(_short, bare), NAMED)
-    return [f"platform facts are not compared, because only one side has them: {names}"] if bare else []
-
-
-class _State:
-    """What one host is like: values by their place, and the parts that it has."""
-
-    def __init__(self, host: Host, document: Document, unasked: Collection[str] = (), own: str = "") -> None:
-        self.outcome: str = host["outcome"]
-        self.values: dict[Key, Any] = {("host", "", "", "outcome", ""): self.outcome}
-        self.parts: dict[Part, str] = {}  # with a word that stands for the whole part
-        self.reasons: dict[Part, str] = {}
-        if self.outcome != "ok":
-            self.reasons["host", "", ""] = _short(host["message"])
-        facts = plain(host.get("platform"), MOST_FACTS)
-        self.facts = isinstance(facts, dict)
-        self._own = [own] if own else []
-        if isinstance(facts, dict):
-            self._add_facts(facts, VOLATILE | IDENTITY if own else VOLATILE)
-        for row in host.get("rows") or ():
-            if row["name"] not in unasked:
-                self._add_row(row, looked(document["run"]))
-
-    def _add_facts(self, facts: dict[str, Any], skipped: Collection[tuple[str, str]]) -> None:
+def _state(host: Host, document: Document, unasked: Collection[str] = (), own: str = "") -> State:
+    """What a host is like in a document. ``own``: its name, if it is compared with another host."""
+    checked = host["outcome"] == "ok"
+    reason = "" if checked else _short(host["message"])
+    parts: dict[Place, Part] = {("host", "", ""): Part("", reason, {("outcome", ""): host["outcome"]})}
+    facts, owned = plain(host.get("platform"), MOST_FACTS), [own]
+    if isinstance(facts, dict):
+        skipped = VOLATILE | IDENTITY if own else VOLATILE
         for path, (area, names) in PARTS.items():
-            for name, thing in _taken(facts, path, names):
-                self.parts[area, "", name] = "present"
-                self._add_leaves((area, "", name), thing, skipped)
-                if self._own and area == "SAP instance":
-                    self._own.append(str(thing.get("host") or ""))
-        self._add_leaves(("platform", "", ""), facts, skipped)
-
-    def _add_leaves(self, part: Part, facts: Mapping[str, Any], skipped: Collection[tuple[str, str]]) -> None:
-        for path, leaf in _flat(facts):
-            if not any((part[0], " ".join(path[:length])) in skipped for length in (1, 2)):
-                self.values[(*part, "", " ".join(path))] = leaf
-
-    def _add_row(self, row: WaivedRow, check: bool) -> None:
-        part = ("tuning", _short(row["name"]), self._without_own_name(_short(row["subject"])))
-        self.parts[part] = row["verdict"]
-        self.values[(*part, "verdict", "")] = row["verdict"]
-        if row["verdict"] == "failed":
-            self.reasons[part] = _short(row["reason"])
-        found = current({**row, "before": plain(row["before"]), "after": plain(row["after"])}, check)
-        for value, content in (("wanted", plain(row["wanted"])), *((place, found.get(place)) for place in PLACES)):
-            for path, leaf in _flat(content):
-                self.values[(*part, value, " ".join(path))] = leaf
-        also = conflicts({**row, "conflicts": plain(row["conflicts"])})
-        self.values[(*part, "conflicts", "")] = "; ".join(also) or None
-
-    def _without_own_name(self, subject: str) -> str:
-        """The profiles ``PRD_D00_app3`` and ``PRD_D00_app7`` of two hosts are one subject."""
-        for name in self._own:
-            if name and subject.endswith(f"_{name}"):
-                return subject[: -len(name)] + OWN_NAME
-        return subject
+            for name, thing in _take(facts, path, names):
+                parts[area, "", name] = Part("present", "", _facts(area, thing, skipped))
+                if area == "SAP instance":
+                    owned.append(str(thing.get("host") or ""))
+        parts["platform", "", ""] = Part("", "", _facts("platform", facts, skipped))
+    for row in host.get("rows") or ():
+        if row["name"] not in unasked:
+            subject = _without_name(_short(row["subject"]), owned if own else ())
+            parts["tuning", _short(row["name"]), subject] = _of_row(row, looked(document["run"]))
+    return State(checked, isinstance(facts, dict), parts)
 
 
-def _taken(facts: dict[str, Any], path: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _facts(area: str, facts: Mapping[str, Any], skipped: Collection[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+    return {
+        ("", " ".join(path)): leaf
+        for path, leaf in _flat(facts)
+        if not any((area, " ".join(path[:length])) in skipped for length in (1, 2))
+    }
+
+
+def _of_row(row: WaivedRow, check: bool) -> Part:
+    found = current({**row, "before": plain(row["before"]), "after": plain(row["after"])}, check)
+    contents = {"wanted": plain(row["wanted"]), **{place: found.get(place) for place in PLACES}}
+    values = {(name, " ".join(path)): leaf for name, content in contents.items() for path, leaf in _flat(content)}
+    values["verdict", ""] = row["verdict"]
+    values["conflicts", ""] = "; ".join(conflicts({**row, "conflicts": plain(row["conflicts"])})) or None
+    return Part(row["verdict"], _short(row["reason"]) if row["verdict"] == "failed" else "", values)
+
+
+def _without_name(subject: str, names: Iterable[str]) -> str:
+    """The profiles ``PRD_D00_app3`` and ``PRD_D00_app7`` of two hosts are one subject."""
+    own = next((name for name in names if name and subject.endswith(f"_{name}")), None)
+    return subject if own is None else subject[: -len(own)] + OWN_NAME
+
+
+def _take(facts: dict[str, Any], path: Sequence[str], names: Sequence[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Take the things at a path out of the facts, each with its name; nothing if they are not as expected."""
     holder: Any = facts
     for key in path[:-1]:
@@ -206,11 +180,8 @@ def _taken(facts: dict[str, Any], path: Sequence[str], names: Sequence[str]) -> 
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         return
     del holder[path[-1]]
-    if isinstance(things, dict):
-        labels = list(things)
-    else:
-        labels = [" ".join(str(entry[key]) for key in names if entry.get(key) is not None) for entry in entries]
-    yield from zip(map(_short, labels), entries, strict=True)
+    labels = [" ".join(str(entry[key]) for key in names if entry.get(key) is not None) for entry in entries]
+    yield from zip(map(_short, things if isinstance(things, dict) else labels), entries, strict=True)
 
 
 def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -222,50 +193,49 @@ def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
         yield path, value
 
 
-def _compared(states: Mapping[str, tuple[_State, ...]]) -> dict[str, Any]:
+def _difference(
+    kind: str, title: str, states: Mapping[str, tuple[State, State]], alone: Sequence[list[str]], notes: list[str]
+) -> Difference:
     """The changes of each host, how many hosts have none, and which of these are unknown."""
-    hosts, unknown = [], []
-    for name, (one, other) in states.items():
-        changes = _changes(one, other)
-        if changes:
-            hosts.append({"host": name, "changes": changes})
-        elif not one.outcome == other.outcome == "ok":
-            unknown.append(name)
-    return {"hosts": hosts, "same": len(states) - len(hosts) - len(unknown), "unknown": unknown}
-
-
-def _changes(one: _State, other: _State) -> list[Change]:
-    rows = one.outcome == other.outcome == "ok"
-    facts = one.facts and other.facts
-    alone = one.parts.keys() ^ other.parts.keys()
-    found = [
-        _change((*part, "", ""), one.parts.get(part), other)
-        for part in alone
-        if (rows if part[0] == "tuning" else facts)
-    ]
-    for key in one.values.keys() | other.values.keys():
-        if key[:3] in alone or not (facts or key[0] in ("host", "tuning")):
-            continue
-        if one.values.get(key) != other.values.get(key):
-            found.append(_change(key, one.values.get(key), other))
-    return sorted(found, key=_rank)
-
-
-def _change(key: Key, before: object, other: _State) -> Change:
-    part = key[:3]
-    whole = not key[3] and not key[4]
+    found = {name: sorted(_changes(*both), key=_rank) for name, both in states.items()}
+    hosts = [{"host": name, "changes": changes} for name, changes in found.items() if changes]
+    unknown = [name for name, (a, b) in states.items() if not found[name] and not (a.checked and b.checked)]
+    bare = [name for name, (a, b) in states.items() if a.facts != b.facts and a.checked and b.checked]
+    if bare:
+        names = _listed(bare, NAMED)
+        notes = [*notes, f"platform facts are not compared, because only one side has them: {names}"]
     return {
-        **dict(zip(("area", "tuning", "subject", "value", "item"), key, strict=True)),
-        "before": before,
-        "after": other.parts.get(part) if whole else other.values.get(key),
-        "reason": other.reasons.get(part, "") if whole or key[3] in ("outcome", "verdict") else "",
+        "of": kind,
+        "title": title,
+        "hosts": hosts,
+        "same": len(states) - len(hosts) - len(unknown),
+        "unknown": unknown,
+        "only_before": alone[0],
+        "only_after": alone[1],
+        "notes": notes,
     }
+
+
+def _changes(one: State, other: State) -> Iterator[Change]:
+    for place in one.parts.keys() | other.parts.keys():
+        before, after = one.parts.get(place), other.parts.get(place)
+        names = dict(zip(("area", "tuning", "subject"), place, strict=True))
+        if place[0] not in ("host", "tuning") and not (one.facts and other.facts):
+            continue
+        if before and after:
+            for value, item in before.values.keys() | after.values.keys():
+                old, new = before.values.get((value, item)), after.values.get((value, item))
+                if old != new:
+                    reason = after.reason if value in NAMES else ""
+                    yield {**names, "value": value, "item": item, "before": old, "after": new, "reason": reason}
+        elif place[0] != "tuning" or (one.checked and other.checked):
+            words = {"before": before and before.word, "after": after and after.word}
+            yield {**names, "value": "", "item": "", **words, "reason": after.reason if after else ""}
 
 
 def _rank(change: Change) -> tuple[Any, ...]:
     tuning, subject, item = (natural(change[key]) for key in ("tuning", "subject", "item"))
-    value = VALUES.index(change["value"]) if change["value"] else -1
-    return AREAS.index(change["area"]), tuning, subject, value, item
+    return AREAS.index(change["area"]), tuning, subject, VALUES.index(change["value"]), item
 
 
 def lines(difference: Difference) -> Iterator[str]:
@@ -274,7 +244,7 @@ def lines(difference: Difference) -> Iterator[str]:
     yield from difference["notes"]
     for key, words in (("only_before", "only in the first"), ("only_after", "only in the second")):
         if difference[key]:
-            yield f"{words}: {listed(map(_short, difference[key]), NAMED_ALONE)}"
+            yield f"{words}: {_listed(difference[key], NAMED_ALONE)}"
     found = list(_grouped(difference))
     yield from found[:MOST_LINES]
     if len(found) > MOST_LINES:
@@ -297,44 +267,43 @@ def _grouped(difference: Difference) -> Iterator[str]:
 
 def _sentences(changes: Iterable[Change]) -> Iterator[tuple[tuple[Any, ...], str, str]]:
     """Place, heading and text; items of one subject that changed in the same way stand in one sentence."""
-    alike: dict[tuple[str, ...], list[Change]] = {}
-    for change in changes:
-        if change["area"] == "tuning":
-            heading = f"{change['tuning']} {change['subject']}"
-        else:
-            heading = f"{change['area']} {change['subject']}".strip()
-        words = (_words(change, "before"), _words(change, "after"), change["reason"])
-        alike.setdefault((heading, change["value"], *words), []).append(change)
-    for (heading, value, before, after, reason), same in alike.items():
+    alike = by_key((_sentence(change), change) for change in changes)
+    for (heading, value, what), same in alike.items():
         items = listed((_short(change["item"]) for change in same if change["item"]), NAMED_ITEMS)
-        what = " ".join(part for part in (value.replace("_", " "), items) if part)
-        text = f"{what}{': ' if what else ''}{before} {ARROW} {after}{': ' if reason else ''}{reason}"
-        yield _rank(same[0]), heading, shorten(text, LONGEST)
+        named = " ".join(part for part in (value.replace("_", " "), items) if part)
+        yield _rank(same[0]), heading, shorten(f"{named}{': ' if named else ''}{what}", LONGEST)
+
+
+def _sentence(change: Change) -> tuple[str, str, str]:
+    """Heading, value and what it was and is."""
+    first = change["tuning"] if change["area"] == "tuning" else change["area"]
+    what = f"{_words(change, 'before')} {ARROW} {_words(change, 'after')}"
+    return (
+        f"{first} {change['subject']}".strip(),
+        change["value"],
+        f"{what}: {change['reason']}" if change["reason"] else what,
+    )
 
 
 def _words(change: Change, side: str) -> str:
-    value = change[side]
+    value, whole = change[side], not (change["value"] or change["item"])
     if value is not None:
         words = one_line(", ".join(opaque(value))) or "empty"
-        return words.replace("_", " ") if change["value"] in NAMES or not (change["value"] or change["item"]) else words
-    if change["value"] or change["item"]:
-        return NOTHING
-    return "not checked" if change["area"] == "tuning" else "absent"
+        return words.replace("_", " ") if whole or change["value"] in NAMES else words
+    return ("not checked" if change["area"] == "tuning" else "absent") if whole else NOTHING
 
 
 def _summary(difference: Difference) -> str:
-    hosts, unknown = difference["hosts"], listed(map(_short, difference["unknown"]), NAMED_ALONE)
+    hosts, unknown = difference["hosts"], _listed(difference["unknown"], NAMED_ALONE)
     if difference["of"] == "hosts":
-        count = sum(len(host["changes"]) for host in hosts)
-        return (
-            f"not compared, because one of them was not checked to the end: {unknown}"
-            if unknown
-            else plural(count, "difference")
-        )
-    lost = f"not checked to the end in at least one of the runs: {unknown}" if unknown else ""
-    return ", ".join(
-        filter(None, [f"{plural(len(hosts), 'host')} with differences", f"{difference['same']:,} without", lost])
-    )
+        told = plural(sum(len(host["changes"]) for host in hosts), "difference")
+        return f"not compared, because one of them was not checked to the end: {unknown}" if unknown else told
+    lost = [f"not checked to the end in at least one of the runs: {unknown}"] if unknown else []
+    return ", ".join([f"{plural(len(hosts), 'host')} with differences", f"{difference['same']:,} without", *lost])
+
+
+def _listed(names: Iterable[str], most: int) -> str:
+    return listed(map(_short, names), most)
 
 
 def _short(text: object) -> str:

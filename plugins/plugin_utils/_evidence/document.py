@@ -6,18 +6,16 @@ Schema zpower.sap_tuning/evidence/1. Nothing here reads a clock or a file: the s
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import date, datetime
-from typing import Any, cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from .._answers.rows import LONGEST_TEXT, plain, rows_of
+from .._answers.rows import LONGEST_TEXT
 from .._pages.text import natural, one_line, plural, shorten
 from .._records.reading import VERDICTS
 from .._records.shapes import stamp
 from . import waiving
-from .shapes import KINDS, OUTCOMES, SCHEMA, Document, Host, RunFields, Totals, WaivedRow, WaiverUse
-from .waivers import Waiver
+from .shapes import KINDS, OUTCOMES, SCHEMA, Document, Host, HostWaiver, RunFields, Totals, WaivedRow, WaiverUse
 
 LOST = ("failed", "unreachable", "not_reached")
 """Outcomes after which nobody knows all values of a host."""
@@ -39,42 +37,32 @@ class HostResult:
 
     outcome: str
     message: str = ""
-    rows: object = None  # the key ``tuning`` of the module's result
-    platform: object = None  # the fact ``zpower_platform``
-    strict: Collection[str] = ()  # verdicts that count as drift, see :func:`waiving.enforce`
+    rows: Sequence[WaivedRow] = ()
+    platform: dict[str, Any] | None = None  # the fact ``zpower_platform``
+    waivers: Iterable[HostWaiver] = ()
+    problems: Sequence[str] = ()  # mistakes in the waivers of the host
 
 
-@dataclass(frozen=True)
-class Waived:
-    """The waivers of an inventory: by host, because the variable may differ, and the groups of each host."""
-
-    by_host: Mapping[str, Sequence[Waiver]] = field(default_factory=dict)
-    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    mistakes: Sequence[str] = ()
+NOT_REACHED = HostResult("not_reached")
 
 
-def build(
-    run: RunFields,
-    planned: Iterable[str],
-    results: Mapping[str, HostResult],
-    waived: Waived | None = None,
-    day: date | None = None,
-) -> Document:
-    """The document. Each planned host without a result was not reached. ``day`` decides on waivers; None for that of
-    the run's begin.
+def build(run: RunFields, planned: Iterable[str], results: Mapping[str, HostResult]) -> Document:
+    """Return the document. Each planned host without a result was not reached.
 
     ValueError for an unknown kind or outcome, or a time that is none.
     """
-    began = check(run)
-    waived = waived if waived and run["kind"] != "rollback" else Waived()  # taking back needs no exception
-    hosts = [_host(name, results.get(name)) for name in sorted({*planned, *results}, key=natural)]
-    if run["kind"] in ("rollback", "rollout"):
-        for host in hosts:
-            host["rows"] = [row for row in host["rows"] if not nothing_used(row)]
+    if run["kind"] not in KINDS:
+        raise ValueError(f"kind is {run['kind']!r}; one of {', '.join(KINDS)} belongs there")
+    stamp("begun", run["begun"])
+    if run["ended"] is not None:
+        stamp("ended", run["ended"])
+    found = [(name, results.get(name) or NOT_REACHED) for name in sorted({*planned, *results}, key=natural)]
+    hosts = [_host(name, result, run["kind"] in ("rollback", "rollout")) for name, result in found]
     # only verify looks at everything for which there are waivers
     partial = bool(run["kind"] != "verify" or run["limit"] or run["tags"] or run["skip_tags"])
-    waivers = waiving.apply(hosts, waived.by_host, waived.groups, day or began, partial)
-    return assemble(run, hosts, waivers, [_text(sentence) for sentence in waived.mistakes])
+    waivers = waiving.summarize(zip(hosts, (result.waivers for _name, result in found), strict=True), partial)
+    problems = dict.fromkeys(_text(sentence) for _name, result in found for sentence in result.problems)
+    return assemble(run, hosts, waivers, [*problems])
 
 
 def assemble(run: RunFields, hosts: list[Host], waivers: list[WaiverUse], problems: list[str]) -> Document:
@@ -97,16 +85,6 @@ def assemble(run: RunFields, hosts: list[Host], waivers: list[WaiverUse], proble
         "waivers": waivers,
         "problems": problems,
     }
-
-
-def check(run: RunFields) -> date:
-    """The day on which the run began; ValueError says what is wrong with the run."""
-    if run["kind"] not in KINDS:
-        raise ValueError(f"kind is {run['kind']!r}; one of {', '.join(KINDS)} belongs there")
-    stamp("begun", run["begun"])
-    if run["ended"] is not None:
-        stamp("ended", run["ended"])
-    return datetime.fromisoformat(run["begun"].removesuffix("Z")).date()
 
 
 def failing(kind: str, check: bool) -> tuple[str, ...]:
@@ -141,20 +119,16 @@ def lost_hosts(document: Document) -> list[Host]:
     return sorted((h for h in document["hosts"] if h["outcome"] in order), key=lambda h: order.index(h["outcome"]))
 
 
-def _host(name: str, result: HostResult | None) -> Host:
-    if result is None:
-        result = HostResult("not_reached")
+def _host(name: str, result: HostResult, used: bool) -> Host:
+    """``used``: leave rows out that only say that there is nothing to take back."""
     if result.outcome not in OUTCOMES:
         raise ValueError(f"the outcome of {name} is {result.outcome!r}; one of {', '.join(OUTCOMES)} belongs there")
-    facts = plain(result.platform, MOST_FACTS) if isinstance(result.platform, Mapping) else None
-    rows = cast(list[WaivedRow], rows_of(result.rows))
-    waiving.enforce(rows, result.strict)
     return {
         "host": str.__str__(name),
         "outcome": result.outcome,
         "message": _text(result.message),
-        "rows": rows,
-        "platform": facts,
+        "rows": [row for row in result.rows if not (used and nothing_used(row))],
+        "platform": result.platform,
     }
 
 

@@ -4,16 +4,14 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-from . import waivers
-from .document import HostResult, Waived, nothing_used
-from .waivers import NO_LIMITS, WaiverLimits
+from .._answers.answers import Answer
+from .document import HostResult, build, nothing_used
+from .shapes import Document, HostWaiver, RunFields, WaivedRow
 
-Record = Mapping[str, Any]
 Key = tuple[str, str]  # tuning, subject
-IN_RECORD = {"name", "subject", "verdict"}
-"""What every tuning record has, also in the result of a task that is not ours."""
 
 
 @dataclass(eq=False)
@@ -39,14 +37,12 @@ class _Host:
     skipped: bool = False
     left_out: str = ""
     drift: bool = False
-    records: dict[Key, Record] = field(default_factory=dict)
+    rows: dict[Key, WaivedRow] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)  # by tuning
     losses: list[Loss] = field(default_factory=list)
-    platform: object = None
-    groups: list[str] = field(default_factory=list)
-    strict: list[str] = field(default_factory=list)
-    waivers: object = None
-    limits: WaiverLimits = NO_LIMITS
+    platform: dict[str, Any] | None = None
+    waivers: dict[str, HostWaiver] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
 
 
 class Recording:
@@ -61,6 +57,9 @@ class Recording:
         self.judges = kind == "rollout"
         self.check = check
         self.begun = begun
+        self.folder: Path | None = None  # none without evidence, or where it cannot be written
+        self.slice: Path | None = None
+        self.command: list[str] = []
         self.planned: dict[str, None] = {}
         self._hosts: dict[str, _Host] = {}
         self._stops: list[Loss] = []
@@ -69,30 +68,28 @@ class Recording:
         """Count these hosts, whatever becomes of them."""
         self.planned.update(dict.fromkeys(hosts))
 
-    def keep(self, host: str, result: object) -> bool:
-        """Keep what the result of a task, also of a failed one, says of tunings; whether it has a tuning record."""
-        if not isinstance(result, Mapping):
-            return False
+    def keep(self, host: str, answer: Answer) -> bool:
+        """Keep what an action of this collection says of tunings; whether it has a row."""
         kept = self._of(host)
-        if _keep_call(kept, result) and self.judges and not kept.errors:
-            kept.losses.clear()
-        records = [
-            item for item in _list(result.get("tuning")) if isinstance(item, Mapping) and item.keys() >= IN_RECORD
-        ]
-        for record in records:
-            name, subject = str(record["name"]), str(record["subject"])
-            if nothing_used(record) and not self.judges:
+        if "errors" in answer:
+            _keep_call(kept, answer)
+            if self.judges and not kept.errors:
+                kept.losses.clear()
+        rows = cast(list[WaivedRow], answer.get("tuning", []))
+        for row in rows:
+            name, subject = row["name"], row["subject"]
+            if nothing_used(row) and not self.judges:
                 # predictions, such as those of an experiment, are no drift once there is nothing to take back
-                for key in [key for key, one in kept.records.items() if key[0] == name and one["verdict"] == "drifted"]:
-                    del kept.records[key]
-            # the last record of a subject counts: before_after sets and takes back many times
-            earlier = kept.records.get((name, subject))
-            if self.judges and earlier and (earlier["verdict"], record["verdict"]) == ("changed", "compliant"):
-                # the record of the change says more; what was on probation may be confirmed now
-                kept.records[name, subject] = {**earlier, "remarks": record.get("remarks", [])}
+                for key in [key for key, one in kept.rows.items() if key[0] == name and _drifted(one)]:
+                    del kept.rows[key]
+            # the last row of a subject counts: before_after sets and takes back many times
+            earlier = kept.rows.get((name, subject))
+            if self.judges and earlier and (earlier["verdict"], row["verdict"]) == ("changed", "compliant"):
+                # the row of the change says more; what was on probation may be confirmed now
+                kept.rows[name, subject] = {**earlier, "remarks": row["remarks"]}
             else:
-                kept.records[name, subject] = record
-        return bool(records)
+                kept.rows[name, subject] = row
+        return bool(rows)
 
     def run(self, host: str, once: bool = False) -> None:
         """A task ran, or its failure was ignored."""
@@ -124,26 +121,20 @@ class Recording:
         """The errors of the tunings of a host."""
         return "; ".join(self._of(host).errors.values())
 
-    def records(self) -> Iterator[tuple[str, Record]]:
-        """The records with their hosts, without those that say that there is nothing to take back."""
+    def rows(self) -> Iterator[tuple[str, WaivedRow]]:
+        """The rows with their hosts, without those that say that there is nothing to take back."""
         for host, kept in self._hosts.items():
-            yield from ((host, record) for key, record in kept.records.items() if not nothing_used(record))
+            yield from ((host, row) for row in kept.rows.values() if not nothing_used(row))
 
-    def results(self, real: Collection[Loss], earlier: Mapping[str, Loss]) -> dict[str, HostResult]:
-        """The results of the planned hosts that were reached. ``real``: the losses that were not rescued;
-        ``earlier``: those by which a host may have been lost before these plays."""
+    def document(self, about: Mapping[str, Any], ended: str | None, real: Collection[Loss]) -> Document:
+        """The document of what has arrived. ``about``: the run, as the command line says it; ``real``: the losses that
+        were not rescued, also those before these plays."""
+        stopped = next((loss.message for loss in reversed(self._stops) if loss in real), "")
+        run = {"kind": self.kind, "begun": self.begun, "ended": ended, **about, "check": self.check or about["check"]}
+        run |= {"stopped": stopped} if stopped else {}
+        earlier = {host: loss for loss in real for host in loss.hosts}
         found = {host: self._result(host, real, earlier) for host in self.planned}
-        return {host: result for host, result in found.items() if result}
-
-    def stopped(self, real: Collection[Loss]) -> str:
-        """Why a rollout stopped; empty if it did not."""
-        return next((loss.message for loss in reversed(self._stops) if loss in real), "")
-
-    def waived(self, tunings: Collection[str]) -> Waived:
-        """The waivers of the hosts that returned them."""
-        values = {host: kept.waivers for host, kept in self._hosts.items() if kept.waivers is not None}
-        by_host, mistakes = waivers.gather(values, tunings, {host: kept.limits for host, kept in self._hosts.items()})
-        return Waived(by_host, {host: kept.groups for host, kept in self._hosts.items()}, mistakes)
+        return build(cast(RunFields, run), self.planned, {host: result for host, result in found.items() if result})
 
     def _of(self, host: str) -> _Host:
         return self._hosts.setdefault(host, _Host())
@@ -160,32 +151,29 @@ class Recording:
                 return None
             outcome = "not_reached" if before.drift else before.outcome
             return HostResult(outcome, f"earlier in this run: {before.message}")
-        # nothing to take back is said only if there is no other record of the same tuning
-        shown = {key[0] for key, record in kept.records.items() if not nothing_used(record)}
-        rows = [record for key, record in kept.records.items() if key[0] not in shown or not nothing_used(record)]
+        # nothing to take back is said only if there is no other row of the same tuning
+        shown = {key[0] for key, row in kept.rows.items() if not nothing_used(row)}
+        rows = [row for key, row in kept.rows.items() if key[0] not in shown or not nothing_used(row)]
+        outcome, said = "ok" if loss or kept.ran else "skipped", ""
         if loss and not loss.drift:
-            return HostResult(loss.outcome, loss.message, rows, kept.platform, kept.strict)
-        if kept.errors:  # also if their failure was ignored: nobody knows the values
-            return HostResult("failed", self.errors(host), rows, kept.platform, kept.strict)
-        return HostResult("ok" if loss or kept.ran else "skipped", "", rows, kept.platform, kept.strict)
+            outcome, said = loss.outcome, loss.message
+        elif kept.errors:  # also if their failure was ignored: nobody knows the values
+            outcome, said = "failed", self.errors(host)
+        return HostResult(outcome, said, rows, kept.platform, kept.waivers.values(), kept.problems)
 
 
-def _keep_call(kept: _Host, result: Mapping[str, Any]) -> bool:
-    """What the one call of all tunings of a host adds to their records; whether the result is one of it."""
-    called = result.get("tunings")
-    if not isinstance(called, Mapping) or "errors" not in result:
-        return False
-    errors = {str(sentence).partition(":")[0]: str(sentence) for sentence in _list(result["errors"])}
+def _drifted(row: WaivedRow) -> bool:
+    return "drifted" in (row["verdict"], row["waiver"]["verdict"] if "waiver" in row else "")
+
+
+def _keep_call(kept: _Host, answer: Answer) -> None:
+    """Keep what one call of all tunings of a host adds to their rows."""
+    called, errors = answer.get("tunings", {}), answer["errors"]
     # a later call, such as that after a restart of other hosts, replaces what an earlier one said of the same tunings
-    kept.errors = {**{name: text for name, text in kept.errors.items() if name not in called}, **errors}
-    kept.drift |= bool(result.get("drift"))
-    if result.get("platform"):
-        kept.platform = result["platform"]
-    if "waivers" in result:
-        kept.waivers, kept.limits = result["waivers"], WaiverLimits.of(_list(result.get("waiver_limits")))
-    kept.groups, kept.strict = ([str(item) for item in _list(result.get(name))] for name in ("groups", "strict"))
-    return True
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
+    kept.errors = {name: text for name, text in kept.errors.items() if name not in called}
+    kept.errors |= {sentence.partition(":")[0]: sentence for sentence in errors}
+    kept.drift |= bool(answer.get("drift"))
+    kept.platform = answer.get("platform") or kept.platform
+    kept.problems = answer.get("problems", [])
+    for waiver in answer.get("waivers", []):
+        kept.waivers.setdefault(repr({**waiver, "uses": None}), waiver)["uses"] |= waiver["uses"]

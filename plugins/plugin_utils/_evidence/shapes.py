@@ -105,6 +105,13 @@ class WaiverUse(_Used, total=False):
     everyone: bool
 
 
+class HostWaiver(WaiverUse):
+    """A waiver as one host has it. ``here``: it fits this host; ``uses``: what it was to each row, by subject."""
+
+    here: bool
+    uses: dict[str, str]
+
+
 class SliceUse(TypedDict):
     """A slice of a united run, by its file in the folder ``slices``; ``sha256``: of the bytes that were united.
 

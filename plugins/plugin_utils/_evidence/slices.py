@@ -7,11 +7,9 @@ files from all that are there, so the last one to do so has seen every slice.
 """
 
 import contextlib
-import os
 import platform
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,18 +39,6 @@ class NotUnitedError(ValueError):
     """The slice is written, but the lock of the folder cannot be had."""
 
 
-@dataclass(frozen=True)
-class Slice:
-    """One process of a run; ``name`` begins with the time at which it began."""
-
-    folder: Path
-    name: str
-
-    @property
-    def path(self) -> Path:
-        return self.folder / FOLDER / f"{self.name}.json"
-
-
 def run_name(value: object) -> str:
     """The name of the run that a variable gives, also as a number; empty if none is given. ValueError if it is none."""
     number = isinstance(value, int) and not isinstance(value, bool)
@@ -63,11 +49,11 @@ def folder_of(results: Path, kind: str, run: str) -> Path:
     return results / kind / (PREFIX + run)
 
 
-def new_slice(results: Path, kind: str, run: str, begun: str) -> Slice:
-    """A slice in ``<results>/<kind>/run-<run>/``, which is made if absent."""
-    folder = folder_of(results, kind, run)
-    with folder_below(folder / FOLDER, results):
-        return Slice(folder, f"{files.stamp(begun)}-{secrets.token_hex(4)}")
+def new_slice(results: Path, kind: str, run: str, begun: str) -> Path:
+    """The file of a slice below ``<results>/<kind>/run-<run>/``, which is made if absent; named by its time."""
+    folder = folder_of(results, kind, run) / FOLDER
+    with folder_below(folder, results):
+        return folder / f"{files.stamp(begun)}-{secrets.token_hex(4)}.json"
 
 
 class Union(NamedTuple):
@@ -79,13 +65,14 @@ class Union(NamedTuple):
     late: list[str]
 
 
-def write(document: Document, one: Slice) -> Union:
-    """Write the file of the slice, then the united files. NotUnitedError if only the first could be done; other errors
+def write(document: Document, path: Path) -> Union:
+    """Write the file of a slice, then the united files. NotUnitedError if only the first could be done; other errors
     as :func:`files.write`."""
-    about: RunFields = {**document["run"], "controller": platform.node(), "name": _name(one.folder)}
-    place = (one.path.parent, one.name)
+    folder = path.parents[1]
+    about: RunFields = {**document["run"], "controller": platform.node(), "name": _name(folder)}
+    place = (path.parent, path.stem)
     written = write_formats({"json": to_json.lines}, ({**document, "run": about},), place, ["json"], check=False)
-    return unite(one.folder, document["run"]["kind"], (one.path.name, written.digests["json"]))
+    return unite(folder, document["run"]["kind"], (path.name, written.digests["json"]))
 
 
 def unite(folder: Path, kind: str, own: tuple[str, str] | None = None, check: bool = False) -> Union:
@@ -128,13 +115,11 @@ def called(use: SliceUse) -> str:
     return f"slice {use['file'].removesuffix('.json')} of {use['controller']}, begun {moment(use['begun'])}"
 
 
-def begun(folder: Path) -> str:
-    """When the first slice of a folder began, as in the names of folders; empty without slices."""
-    try:
-        names = [entry.name for entry in os.scandir(folder / FOLDER) if entry.name.endswith(".json")]
-    except OSError:
-        return ""
-    return min(names, default="").partition("-")[0]
+def begun(folder: Path, kind: str) -> str:
+    """When a united run began, in the form of the names of folders; empty if no document says so."""
+    with contextlib.suppress(OSError, ValueError, RecursionError, LookupError, TypeError):
+        return files.stamp(parse_json(read_regular(folder / f"{kind}.json", files.LARGEST_FILE))["run"]["begun"])
+    return ""
 
 
 @contextlib.contextmanager
@@ -188,22 +173,17 @@ def _part(path: Path, kind: str, name: str) -> Part:
 def united(kind: str, slices: Sequence[Document], wrong: Sequence[str] = (), late: Sequence[str] = ()) -> Document:
     """One document from those of the slices, the earliest first. ``wrong``: what was left out, and why; the run then
     counts as unfinished, because nobody knows its hosts. ``late``: further problems."""
-    last = {host["host"]: number for number, document in enumerate(slices) for host in document["hosts"]}
+    last = {host["host"]: (document, host) for document in slices for host in document["hosts"]}
     # a slice whose hosts were all run again, such as one that was killed, no longer counts
     counting = [
-        document
-        for number, document in enumerate(slices)
-        if not document["hosts"] or any(last[host["host"]] == number for host in document["hosts"])
-    ]
-    hosts = [
-        host for number, document in enumerate(slices) for host in document["hosts"] if last[host["host"]] == number
+        document for document in slices if not document["hosts"] or any(one is document for one, _host in last.values())
     ]
     runs = [document["run"] for document in counting]
     problems = [*wrong, *late, *_twice(slices), *_different(runs)]
     problems += [sentence for document in counting for sentence in document.get("problems") or ()]
     return assemble(
         _run(kind, runs, min(document["run"]["begun"] for document in slices), not wrong),
-        sorted(hosts, key=lambda host: natural(host["host"])),
+        [last[name][1] for name in sorted(last, key=natural)],
         _waivers(counting),
         list(dict.fromkeys(map(one_line, problems))),
     )
@@ -216,9 +196,9 @@ def _run(kind: str, runs: Sequence[RunFields], begun: str, complete: bool) -> Ru
         "kind": kind,
         "begun": begun,
         "ended": max(ended) if complete and len(ended) == len(runs) else None,
-        "collection": ", ".join(_all(run["collection"] for run in runs)),
-        "ansible_core": ", ".join(_all(run["ansible_core"] for run in runs)),
-        "inventory": ", ".join(_all(run["inventory"] for run in runs)),
+        "collection": _all(run["collection"] for run in runs),
+        "ansible_core": _all(run["ansible_core"] for run in runs),
+        "inventory": _all(run["inventory"] for run in runs),
         "limit": ",".join(dict.fromkeys(limits)) if len(limits) == len(runs) else None,
         "tags": list(dict.fromkeys(tag for run in runs for tag in run["tags"])),
         "skip_tags": list(dict.fromkeys(tag for run in runs for tag in run["skip_tags"])),
@@ -226,23 +206,20 @@ def _run(kind: str, runs: Sequence[RunFields], begun: str, complete: bool) -> Ru
     }
 
 
-def _all(values: Iterable[str]) -> list[str]:
+def _all(values: Iterable[str]) -> str:
     """The different values of a field."""
-    return sorted(set(values), key=natural)
+    return ", ".join(sorted(set(values), key=natural))
 
 
 def _different(runs: Sequence[RunFields]) -> Iterator[str]:
     """What makes slices doubtful parts of one run."""
-    versions = _all(run["collection"] for run in runs)
-    if len(versions) > 1:
-        yield f"the slices ran with different versions of the collection: {', '.join(versions)}"
-    checks, tags = [run["check"] for run in runs], [run["tags"] for run in runs]
-    for words, differ in (
-        ("with and without check mode", any(check != checks[0] for check in checks)),
-        ("with different tags", any(some != tags[0] for some in tags)),
-    ):
-        if differ:
-            yield f"the slices ran {words}; slices of one run have the same options"
+    if len({run["collection"] for run in runs}) > 1:
+        versions = _all(run["collection"] for run in runs)
+        yield f"the slices ran with different versions of the collection: {versions}"
+    if len({run["check"] for run in runs}) > 1:
+        yield "the slices ran with and without check mode; slices of one run have the same options"
+    if any(run["tags"] != runs[0]["tags"] for run in runs):
+        yield "the slices ran with different tags; slices of one run have the same options"
 
 
 def _twice(slices: Sequence[Document]) -> Iterator[str]:

@@ -7,13 +7,12 @@ Every mistake is one sentence; an entry with a mistake waives nothing.
 
 import datetime
 import difflib
-import fnmatch
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from fnmatch import fnmatchcase
+from typing import NamedTuple, cast
 
-from .._answers.rows import Row
 from .._records.checks import show
+from .shapes import WaiverUse
 
 VARIABLE, LONGEST_DAYS, BROAD = "zpower_waivers", "zpower_waiver_days", "zpower_broad_waivers"
 KEYS = ("tuning", "subject", "hosts", "reason", "owner", "until")
@@ -27,27 +26,8 @@ OTHER_SUBJECTS = ("SMT", "dispatching", "vm.max_map_count", "s390.topology", "PR
 HOSTS = ("app1", "sapdb-prd.example.com", "LPAR7", "192.0.2.1")
 """Names that have nothing in common: a pattern that fits all of them fits every one."""
 SOON_DAYS = 30
-
-
-@dataclass(frozen=True)
-class Waiver:
-    """One accepted difference. Patterns are those of a shell; ``until`` is the last day on which it holds."""
-
-    tuning: str
-    subject: str
-    hosts: tuple[str, ...]
-    reason: str
-    owner: str
-    until: datetime.date
-    everyone: bool = False
-    """Whether it fits every host of the inventory."""
-
-    def fits_host(self, host: str, groups: Iterable[str]) -> bool:
-        """Whether a pattern fits the host's name or one of its groups."""
-        return any(_fits_any(name, self.hosts) for name in (host, *groups))
-
-    def fits(self, row: Row) -> bool:
-        return row["name"] == self.tuning and fnmatch.fnmatchcase(row["subject"], self.subject)
+DAY = datetime.datetime.now(datetime.timezone.utc).date()
+"""The day of this run (UTC), for all its tasks: Ansible reads this file once, before it forks."""
 
 
 class WaiverLimits(NamedTuple):
@@ -56,90 +36,66 @@ class WaiverLimits(NamedTuple):
     latest: str = ""
     broad: bool = True
     """Whether a waiver may fit every subject or every host."""
-    everyone: tuple[tuple[str, ...], ...] = ()
-    """The ``hosts`` that fit every host of the inventory, as :func:`of_everyone` returns them."""
-
-    @classmethod
-    def of(cls, items: Sequence[Any]) -> "WaiverLimits":
-        """The limits from a list that has been JSON."""
-        return cls(*items[:2], *(tuple(map(tuple, last)) for last in items[2:3]))
+    groups: Mapping[str, Collection[str]] = {}
+    """The groups of the inventory; empty if this controller knows a part of it only."""
 
 
 NO_LIMITS = WaiverLimits()
 
 
-def broad(tuning: str, subject: str, hosts: Iterable[str], everyone: bool = False) -> str:
-    """``every subject and every host`` if the patterns fit them, however they are spelt; empty if they do not.
-
-    ``everyone``: they fit every host of the inventory.
-    """
-    patterns, names = [*hosts], SUBJECTS.get(tuning, OTHER_SUBJECTS)
-    everyone |= any(all(fnmatch.fnmatchcase(name, pattern) for name in HOSTS) for pattern in patterns)
-    everyone |= any(fnmatch.fnmatchcase("all", pattern) for pattern in patterns)
-    fits = {"every subject": all(fnmatch.fnmatchcase(name, subject) for name in names), "every host": everyone}
+def broad(waiver: WaiverUse) -> str:
+    """Return ``every subject and every host`` if the patterns fit them, however they are spelt; empty otherwise."""
+    patterns, names = waiver["hosts"], SUBJECTS.get(waiver["tuning"], OTHER_SUBJECTS)
+    everyone = waiver.get("everyone") or any(all(fnmatchcase(name, pattern) for name in HOSTS) for pattern in patterns)
+    fits = {
+        "every subject": all(fnmatchcase(name, waiver["subject"]) for name in names),
+        "every host": everyone or fits_any("all", patterns),
+    }
     return " and ".join(words for words, found in fits.items() if found)
 
 
-def of_everyone(value: object, groups: Mapping[str, Collection[str]]) -> list[list[str]]:
-    """The ``hosts`` of waivers that fit every host of an inventory, and do not name each one."""
+def fits_any(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _fit_everyone(patterns: Collection[str], groups: Mapping[str, Collection[str]]) -> bool:
+    """Whether patterns fit every host of an inventory, without naming each one."""
     known = {*groups.get("all", ())}
-    if not isinstance(value, (list, tuple)) or len(known) < 2:
-        return []
-    given = {_hosts(item.get("hosts"), []) for item in value if isinstance(item, Mapping)}
-    return [[*patterns] for patterns in sorted(given) if not known.issuperset(patterns) and _all_fit(patterns, groups)]
-
-
-def _all_fit(patterns: Sequence[str], groups: Mapping[str, Collection[str]]) -> bool:
-    members = {name for group in groups if _fits_any(group, patterns) for name in groups[group]}
-    return all(name in members or _fits_any(name, patterns) for name in groups["all"])
-
-
-def _fits_any(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def gather(
-    values: Mapping[str, object], tunings: Collection[str] = (), limits: Mapping[str, WaiverLimits] | None = None
-) -> tuple[dict[str, list[Waiver]], list[str]]:
-    """The waivers of each host from the variable of each host, and the mistakes, each told once.
-
-    ``tunings``: the known names, to tell misspelt ones; empty if unknown. ``limits``: those of each host. Most hosts
-    have the same variable, so it is read once for each distinct value.
-    """
-    read: dict[tuple[str, WaiverLimits], tuple[list[Waiver], list[str]]] = {}
-    found: dict[str, list[Waiver]] = {}
-    for host, value in values.items():
-        key = repr(value), (limits or {}).get(host, NO_LIMITS)
-        if key not in read:
-            read[key] = parse(value, tunings, key[1])
-        found[host] = read[key][0]
-    return found, list(dict.fromkeys(sentence for _waivers, wrong in read.values() for sentence in wrong))
+    if len(known) < 2 or known.issuperset(patterns):
+        return False
+    members = {name for group in groups if fits_any(group, patterns) for name in groups[group]}
+    return all(name in members or fits_any(name, patterns) for name in known)
 
 
 def parse(
-    value: object, tunings: Collection[str] = (), limits: WaiverLimits = NO_LIMITS
-) -> tuple[list[Waiver], list[str]]:
-    """The waivers of one value of the variable, and one sentence for each mistake, also if it is beyond a limit."""
+    value: object, tunings: Collection[str] = (), limits: WaiverLimits = NO_LIMITS, today: datetime.date | None = None
+) -> tuple[list[WaiverUse], list[str]]:
+    """Return the waivers of one value of the variable, and one sentence for each mistake, also of a limit.
+
+    ``tunings``: the known names, to tell misspelt ones; empty if unknown. ``today``: by default :data:`DAY`.
+    """
     if value is None:
         return [], []
     if not isinstance(value, (list, tuple)):
         return [], [f"{VARIABLE} is {show(value)}; a list of waivers belongs there"]
-    waivers: list[Waiver] = []
+    found: dict[int, WaiverUse] = {}
     mistakes: list[str] = []
     for number, item in enumerate(value, 1):
         where = f"{VARIABLE}, entry {number}"
-        waiver, wrong = _waiver(item, tunings, limits)
+        waiver, wrong = _waiver(item, tunings, limits, today or DAY)
         wrong += _beyond(waiver, limits) if waiver else []
         if waiver is None or wrong:
             mistakes += [f"{where}: {sentence}" for sentence in wrong]
-        elif waiver in waivers:
-            mistakes.append(f"{where} is the same as entry {list(waivers).index(waiver) + 1}; remove one of them")
+        elif same := [known for known, one in found.items() if one == waiver]:
+            mistakes.append(f"{where} is the same as entry {same[0]}; remove one of them")
         else:
-            waivers.append(waiver)
-    return waivers, mistakes
+            found[number] = waiver
+    return [*found.values()], mistakes
 
 
-def _waiver(item: object, tunings: Collection[str], limits: WaiverLimits) -> tuple[Waiver | None, list[str]]:
+def _waiver(
+    item: object, tunings: Collection[str], limits: WaiverLimits, today: datetime.date
+) -> tuple[WaiverUse | None, list[str]]:
     if not isinstance(item, Mapping):
         return None, [f"it is {show(item)}; an object with {', '.join(KEYS)} belongs there"]
     wrong = [_unknown(str(key)) for key in item if key not in KEYS]
@@ -164,13 +120,16 @@ def _waiver(item: object, tunings: Collection[str], limits: WaiverLimits) -> tup
     until = _day(item.get("until"), wrong)
     if wrong or until is None:
         return None, wrong
-    return Waiver(hosts=hosts, until=until, everyone=hosts in limits.everyone, **texts), []
+    left = (until - today).days
+    waiver = {**texts, "hosts": hosts, "until": until.isoformat(), "days_left": left, "soon": 0 <= left <= SOON_DAYS}
+    waiver |= {"state": "unused", "rows": 0, **({"everyone": True} if _fit_everyone(hosts, limits.groups) else {})}
+    return cast(WaiverUse, waiver), []
 
 
-def _beyond(waiver: Waiver, limits: WaiverLimits) -> list[str]:
-    wrong, fits = [], "" if limits.broad else broad(waiver.tuning, waiver.subject, waiver.hosts, waiver.everyone)
-    if limits.latest and waiver.until.isoformat() > limits.latest:
-        wrong.append(f"until is {waiver.until}; {LONGEST_DAYS} allows {limits.latest} at the latest")
+def _beyond(waiver: WaiverUse, limits: WaiverLimits) -> list[str]:
+    wrong, fits = [], "" if limits.broad else broad(waiver)
+    if limits.latest and waiver["until"] > limits.latest:
+        wrong.append(f"until is {waiver['until']}; {LONGEST_DAYS} allows {limits.latest} at the latest")
     if fits:
         wrong.append(f"it fits {fits}, and {BROAD} is fail; name what it is for")
     return wrong
@@ -181,17 +140,17 @@ def _unknown(key: str) -> str:
     return f"{show(key)} is no field of a waiver; " + (f"is {near[0]} meant?" if near else f"known: {', '.join(KEYS)}")
 
 
-def _hosts(value: object, wrong: list[str]) -> tuple[str, ...]:
+def _hosts(value: object, wrong: list[str]) -> list[str]:
     if value is None:
-        return ()
+        return []
     patterns: Sequence[object] = value if isinstance(value, (list, tuple)) else [value]
     if not patterns or not all(isinstance(pattern, str) and pattern.strip() for pattern in patterns):
         wrong.append(f"hosts is {show(value)}; a name or pattern of hosts or groups, or a list of them, belongs there")
-        return ()
+        return []
     for pattern in patterns:
         if str(pattern).startswith(("!", "&", "~")) or "," in str(pattern):
             wrong.append(f"hosts has {show(pattern)}; only names and shell patterns (*, ?, [0-9]) work here, as a list")
-    return tuple(str.__str__(str(pattern)).strip() for pattern in patterns)
+    return [str.__str__(str(pattern)).strip() for pattern in patterns]
 
 
 def _day(value: object, wrong: list[str]) -> datetime.date | None:

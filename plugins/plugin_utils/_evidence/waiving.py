@@ -1,23 +1,21 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Waivers applied to the rows of a run: a waived row says so and by whom, and every waiver says how it was used."""
+"""Judge the rows of a host by its waivers, and sum up what each waiver was to the rows of a run."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import date, datetime, timezone
+from fnmatch import fnmatchcase
+from typing import cast
 
 from .._answers.rows import Row
 from .._pages.text import plural
-from .shapes import Host, WaivedRow, WaiverUse
-from .waivers import SOON_DAYS, Waiver, broad
+from .shapes import Host, HostWaiver, WaivedRow, WaiverUse
+from .waivers import broad, fits_any
 
 WAIVABLE = ("drifted", "pending_restart")
 """With what is only reported. An error is never accepted: nobody knows the value."""
 REPORTED = ("observed", "unsupported")
 """Verdicts of values that are not as requested and fail nothing, unless the variable zpower_<verdict> is fail."""
-
-DAY = datetime.now(timezone.utc).date()
-"""The day of this run (UTC), for all its tasks and its evidence: Ansible reads this file once, before it forks."""
 
 
 def reported(row: Row) -> bool:
@@ -27,56 +25,44 @@ def reported(row: Row) -> bool:
     return row["verdict"] == "observed" or (row["verdict"] == "unsupported" and asked)
 
 
-def enforce(rows: Iterable[WaivedRow], strict: Collection[str]) -> list[WaivedRow]:
-    """The rows that would only be reported and have a verdict in ``strict``: in place they become drift."""
-    found = [row for row in rows if row["verdict"] in strict and reported(row)]
-    for row in found:
-        row["reason"] = f"{row['reason']} (zpower_{row['verdict']} is fail)"
-        row["verdict"] = "drifted"
-    return found
+def judge(
+    rows: Iterable[Row], waivers: Iterable[WaiverUse], names: Collection[str], strict: Collection[str]
+) -> tuple[list[WaivedRow], list[HostWaiver], list[str]]:
+    """Return the final rows of a host, the waivers with what they were to them, and why it fails in every run.
 
-
-def apply(
-    hosts: Sequence[Host],
-    by_host: Mapping[str, Sequence[Waiver]],
-    groups: Mapping[str, Sequence[str]],
-    today: date,
-    partial: bool,
-) -> list[WaiverUse]:
-    """Waive rows of ``hosts`` in place; return each waiver with its state, in the order of the inventory.
-
-    Of several waivers for one row, the first that has not expired counts. ``partial``: a limit or tags left something
-    out, so a waiver without a row proves nothing.
+    ``names``: the host and its groups. ``strict``: the verdicts that would only be reported and count as drift here. Of
+    several waivers for one row, the first that has not expired counts.
     """
-    uses: dict[Waiver, Counter[str]] = {}
-    for host in hosts:
-        name = host["host"]
-        known = by_host.get(name, ())
-        uses.update({waiver: Counter() for waiver in known if waiver not in uses})
-        fitting = [waiver for waiver in known if waiver.fits_host(name, groups.get(name, ()))]
-        for waiver in fitting:
-            uses[waiver]["lost"] += host["outcome"] != "ok"
-        for row in host["rows"] if fitting else ():
-            _waive(row, [waiver for waiver in fitting if waiver.fits(row)], uses, today)
-    return [_told(waiver, use, today, partial) for waiver, use in uses.items()]
+    uses: list[HostWaiver] = [
+        {**waiver, "here": any(fits_any(name, waiver["hosts"]) for name in names), "uses": {}} for waiver in waivers
+    ]
+    here, judged, demanded = [waiver for waiver in uses if waiver["here"]], [], []
+    for row in cast(Iterable[WaivedRow], map(dict, rows)):
+        enforced = row["verdict"] in strict and reported(row)
+        if enforced:
+            row["reason"] += f" (zpower_{row['verdict']} is fail)"
+            row["verdict"] = "drifted"
+        _waive(
+            row, [one for one in here if one["tuning"] == row["name"] and fnmatchcase(row["subject"], one["subject"])]
+        )
+        demanded += [row["reason"]] if enforced and row["verdict"] == "drifted" else []
+        judged.append(row)
+    return judged, uses, demanded
 
 
-def _waive(row: WaivedRow, fitting: list[Waiver], uses: dict[Waiver, Counter[str]], today: date) -> None:
-    """Waive a row with the waivers that fit it, and count for each what it was to the row."""
-    if row["verdict"] not in WAIVABLE and not reported(row):
-        for waiver in fitting:
-            uses[waiver]["lost" if row["verdict"] == "failed" else "needless"] += 1
-        return
-    valid = next((waiver for waiver in fitting if waiver.until >= today), None)
+def _waive(row: WaivedRow, fitting: Sequence[HostWaiver]) -> None:
+    """Waive a row in place with the waivers that fit it, and note for each what it was to the row."""
+    needed = row["verdict"] in WAIVABLE or reported(row)
+    valid = next((waiver for waiver in fitting if needed and waiver["days_left"] >= 0), None)
+    other = "lost" if row["verdict"] == "failed" else "expired" if needed and not valid else "needless"
     for waiver in fitting:
-        late = valid is None and waiver.until < today
-        uses[waiver]["applied" if waiver is valid else "expired" if late else "needless"] += 1
-    named = valid or next(iter(fitting), None)
-    if named:
+        waiver["uses"][row["subject"]] = "applied" if waiver is valid else other
+    if needed and fitting:
+        named = valid or fitting[0]
         row["waiver"] = {
-            "owner": named.owner,
-            "reason": named.reason,
-            "until": named.until.isoformat(),
+            "owner": named["owner"],
+            "reason": named["reason"],
+            "until": named["until"],
             "expired": valid is None,
             "verdict": row["verdict"],
         }
@@ -84,23 +70,26 @@ def _waive(row: WaivedRow, fitting: list[Waiver], uses: dict[Waiver, Counter[str
         row["verdict"] = "waived"
 
 
-def _told(waiver: Waiver, use: Counter[str], today: date, partial: bool) -> WaiverUse:
+def summarize(found: Iterable[tuple[Host, Iterable[HostWaiver]]], partial: bool) -> list[WaiverUse]:
+    """Return each waiver of the hosts with its state, in the order of the inventory.
+
+    ``partial``: a limit or tags left something out, so a waiver without a row proves nothing.
+    """
+    known: dict[str, tuple[HostWaiver, Counter[str]]] = {}
+    for host, waivers in found:
+        rows = {(row["name"], row["subject"]) for row in host["rows"]}
+        for waiver in waivers:
+            use = known.setdefault(repr({**waiver, "here": 0, "uses": 0}), (waiver, Counter()))[1]
+            use["lost"] += waiver["here"] and host["outcome"] != "ok"
+            use.update(word for subject, word in waiver["uses"].items() if (waiver["tuning"], subject) in rows)
+    return [_used(waiver, use, partial) for waiver, use in known.values()]
+
+
+def _used(waiver: HostWaiver, use: Counter[str], partial: bool) -> WaiverUse:
     without_rows = "not_checked" if partial or use["lost"] else "unused"
     state = next((name for name in ("expired", "applied", "needless") if use[name]), without_rows)
-    left = (waiver.until - today).days
-    return {
-        "tuning": waiver.tuning,
-        "subject": waiver.subject,
-        "hosts": list(waiver.hosts),
-        "reason": waiver.reason,
-        "owner": waiver.owner,
-        "until": waiver.until.isoformat(),
-        "days_left": left,
-        "soon": 0 <= left <= SOON_DAYS,
-        "state": state,
-        "rows": use["applied"] or use["expired"] or use["needless"],
-        **({"everyone": True} if waiver.everyone else {}),  # type: ignore[typeddict-item]
-    }
+    found = {name: value for name, value in waiver.items() if name not in ("here", "uses")}
+    return cast(WaiverUse, {**found, "state": state, "rows": use[state]})
 
 
 def sentence(waiver: WaiverUse) -> str:
@@ -108,7 +97,7 @@ def sentence(waiver: WaiverUse) -> str:
     left = waiver["days_left"]
     what = f"waiver of {waiver['owner']} for {waiver['tuning']} {waiver['subject']} on {', '.join(waiver['hosts'])}"
     last = f"its last day {'was' if left < 0 else 'is'} {waiver['until']}"
-    fits = broad(waiver["tuning"], waiver["subject"], waiver["hosts"], waiver.get("everyone") or False)
+    fits = broad(waiver)
     what += f", which fits {fits}" if fits else ""
     if waiver["state"] == "expired":
         return f"{what}: expired, {last}; the rows count as drift"

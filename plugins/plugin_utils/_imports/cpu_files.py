@@ -7,14 +7,12 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
-import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import IO, Any
 
-from ...module_utils._host.commands import folders_of
+from ...module_utils._host import commands
 from .._records.cpu_annex import CPU, MOST_FILES, MOST_INTERVALS, Series
 from . import nmon, sysstat
 from .cpu_window import FACTS, PARTS, CpuFileError, CpuWindow, WindowOptions, quoted
@@ -39,7 +37,7 @@ HOW_TO_CONVERT = "convert it to text where it was recorded: sadf -j FILE -- -u A
 def window_of(path: str, kind: str, options: WindowOptions) -> CpuWindow:
     """A window of a file; CpuFileError if it cannot be used, OSError if it cannot be read."""
     if os.path.exists(path) and not os.path.isfile(path):
-        raise CpuFileError("this is no regular file")
+        raise CpuFileError("this is not a regular file")
     begin = _begin(path, packed=False)
     try:
         if packed := begin.startswith(GZIP):
@@ -99,35 +97,21 @@ def _text_of(path: str) -> str:
 
 def _converted(path: str) -> str:
     """The JSON of a binary file of sar, from the controller's sadf."""
-    folders: list[str] = folders_of(os.environ.get("PATH", ""))  # type: ignore[no-untyped-call]
+    folders: list[str] = commands.folders_of(os.environ.get("PATH", ""))  # type: ignore[no-untyped-call]
     sadf = shutil.which("sadf", path=os.pathsep.join(folders))
     if sadf is None:
         raise CpuFileError(f"this is a binary file of sar, and the controller has no sadf: {HOW_TO_CONVERT}")
     argv = [sadf, "-j", os.path.abspath(path), "--", "-u", "ALL", "-P", "ALL"]
     environment = {**os.environ, "LC_ALL": "C", "S_TIME_FORMAT": "ISO"}
-    with (
-        tempfile.TemporaryFile() as said,
-        subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, env=environment
-        ) as process,
-    ):
-        limit = threading.Timer(SADF_TIMEOUT, process.kill)
-        limit.start()
-        try:
-            text = process.stdout.read(LARGEST_JSON + 1) if process.stdout else b""
-            if len(text) > LARGEST_JSON:
-                raise CpuFileError(f"{sadf} made more than {LARGEST_JSON} bytes of it: give the file of one day")
-            code = process.wait()
-            if not limit.is_alive():
-                raise CpuFileError(f"{sadf} did not end within {SADF_TIMEOUT:g} s")
-        finally:
-            limit.cancel()
-            process.kill()
-        if code != 0:
-            said.seek(0)
-            words = " ".join(said.read(3000).decode("utf-8", "replace").split())[:300] or "no message"
-            raise CpuFileError(f"{sadf} could not read it ({words}): {HOW_TO_CONVERT}")
-    return text.decode("utf-8", "replace")
+    process = commands.start(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)  # type: ignore[no-untyped-call]
+    try:
+        text, said = commands.finish(process, SADF_TIMEOUT, LARGEST_JSON)  # type: ignore[no-untyped-call]
+    except commands.Stopped as error:
+        raise CpuFileError(f"{error}: give the file of one day") from error
+    if process.returncode != 0:
+        words = " ".join(said[:3000].decode("utf-8", "replace").split())[:300] or "no message"
+        raise CpuFileError(f"{sadf} could not read it ({words}): {HOW_TO_CONVERT}")
+    return str(text, "utf-8", "replace")
 
 
 def utc_offset(text: str) -> timedelta:
@@ -137,7 +121,7 @@ def utc_offset(text: str) -> timedelta:
         return timedelta()
     if not match or int(match[2]) > 14 or int(match[3]) > 59:
         raise CpuFileError(
-            f"utc_offset is {text!r}; the offset of local time from UTC belongs there, such as +01:00{quoted(text)}"
+            f"utc_offset is {text!r}; it must be the offset of local time from UTC, such as +01:00{quoted(text)}"
         )
     ahead = timedelta(hours=int(match[2]), minutes=int(match[3]))
     return ahead if match[1] == "+" else -ahead

@@ -7,12 +7,14 @@ import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
 
+from .._pages.pages import page_formats
 from .._pages.text import plural
-from .._pages.writing import Formats, write_formats
-from . import stages, state, to_html, to_markdown
+from .._pages.writing import write_formats
+from . import stages, state
 from .checking import BatchState, Document
+from .page import make_page
 
-FORMATS: Formats = {"html": to_html.lines, "md": to_markdown.lines}
+FORMATS = page_formats(make_page)
 
 
 def keep(rollout: state.Rollout, results: Path | str) -> dict[str, str]:
@@ -44,26 +46,21 @@ def close(results: Path | str, change: str, run: str, lost: Mapping[str, str], e
         rollout.own(run)
         for batch in rollout.document["batches"]:
             if batch["state"] == "running":
-                _end(rollout, batch["number"], lost, at)
-            _explain(batch, lost)
+                _end(rollout, batch, lost, at)
+            # a gate only knows that a host is gone
+            gone = [host for host, one in batch["hosts"].items() if one["reasons"] == [stages.LOST] and host in lost]
+            for host in gone:
+                batch["hosts"][host]["reasons"] = [lost[host]]
+            told = {f"{host}: {stages.LOST}": f"{host}: {lost[host]}" for host in gone}
+            batch["reasons"] = [told.get(reason, reason) for reason in batch["reasons"]]
         rollout.ended(at, evidence, rollout.document["runs"][-1]["reason"])
         return keep(rollout, results)["html"]
 
 
-def _explain(batch: BatchState, lost: Mapping[str, str]) -> None:
-    """A gate only knows that a host is gone; say why."""
-    for host, one in batch["hosts"].items():
-        if one["outcome"] == "lost" and one["reasons"] == [stages.LOST] and host in lost:
-            one["reasons"] = [lost[host]]
-            told = {f"{host}: {stages.LOST}": f"{host}: {lost[host]}"}
-            batch["reasons"] = [told.get(reason, reason) for reason in batch["reasons"]]
-
-
-def _end(rollout: state.Rollout, number: int, lost: Mapping[str, str], at: str) -> None:
-    batch = rollout.document["batches"][number - 1]
-    stage, members = batch["stage"], rollout.members(number)
+def _end(rollout: state.Rollout, batch: BatchState, lost: Mapping[str, str], at: str) -> None:
+    number, stage = batch["number"], batch["stage"]
+    members = rollout.members(number)
     gates = {host: stages.Gate("lost", reasons=[lost.get(host, stages.LOST)]) for host in members}
-    rollout.judged(number, stage, gates)
+    rollout.judged(number, stages.BY_NAME[stage], gates)
     shown = [f"{host}: {lost[host]}" for host in batch["hosts"] if host in lost]
-    count = plural(len(members), "host")
-    rollout.end(number, False, shown or [f"the run ended while {stage}, with {count}"], batch["guard"], at)
+    rollout.end(number, False, at, shown or [f"the run ended while {stage}, with {plural(len(members), 'host')}"])

@@ -6,16 +6,17 @@ Every host of the play is in exactly one batch. Nothing here reads a clock or a 
 """
 
 import hashlib
+import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from .._pages.text import listed, moment, one_line, plural
+from .._pages.text import listed, one_line, plural
 from .._records.checks import show
-from .windows import Window
+from .windows import Times, closed, describe
 
 CANARIES, BATCHES, BY = "rollout_canaries", "rollout_batches", "rollout_by"
 LEAVE_OUT = "rollout_leave_out"
@@ -26,6 +27,8 @@ MOST_DIFFERENCES = 5
 MOST_CHOICES = 4
 MOST_NAMES = 10
 """Hosts of one batch that are named; of the others only the number is told."""
+
+PROGRESS = {"waiting": "", "good": "; good", "stopped": "; stopped", "running": "; begun, not ended"}
 
 Batch = dict[str, Any]
 
@@ -58,12 +61,18 @@ def _entries(value: object) -> list[Any]:
 
 def _canaries(hosts: list[str], groups: Mapping[str, Sequence[str]], value: object) -> list[str]:
     entries = _entries(value)
-    if not entries:
-        return []
-    if len(entries) == 1 and str(entries[0]) not in hosts and str(entries[0]) not in groups:
-        text = str(entries[0])
-        if re.fullmatch(r"[+-]?[0-9.]+\s*%?", text) or isinstance(entries[0], (bool, float)):
-            return hosts[: _count(entries[0], len(hosts))]
+    text = str(entries[0]) if len(entries) == 1 else ""
+    if text and text not in hosts and text not in groups and re.fullmatch(r"[+-]?[0-9.]+\s*%?|True|False", text):
+        size = _size(entries[0])
+        if size is None:
+            raise ValueError(
+                f"{CANARIES} is {show(entries[0])}; a whole number from 0, a percentage from 0% to 100%, or names of "
+                "hosts and groups belong there"
+            )
+        count = _length(size, len(hosts))
+        if count > len(hosts):
+            raise ValueError(f"{CANARIES} is {count}, and the play has only {plural(len(hosts), 'host')}")
+        return hosts[:count]
     named = set()
     for entry in map(str, entries):
         members = {entry} if entry in hosts else set(groups.get(entry, ())) & set(hosts)
@@ -74,30 +83,18 @@ def _canaries(hosts: list[str], groups: Mapping[str, Sequence[str]], value: obje
     return [host for host in hosts if host in named]
 
 
-def _count(value: object, total: int) -> int:
-    """The number of canaries, which may be 0."""
-    size = _size(value)
-    if size is None:
-        raise ValueError(
-            f"{CANARIES} is {show(value)}; a whole number from 0, a percentage from 0% to 100%, or names of hosts and"
-            " groups belong there"
-        )
-    number, percent = size
-    if percent:
-        return max(number * total // 100, 1) if number else 0
-    if number > total:
-        raise ValueError(f"{CANARIES} is {number}, and the play has only {plural(total, 'host')}")
-    return number
-
-
 def _size(value: object) -> tuple[int, bool] | None:
     """Number and whether it is a percentage; None if it is neither."""
-    if isinstance(value, (bool, float)):
-        return None
     found = re.fullmatch(r"([0-9]{1,9})(?:\s*(%))?", str(value).strip())
-    if not found or (found[2] and int(found[1]) > 100):
+    if isinstance(value, (bool, float)) or not found or (found[2] and int(found[1]) > 100):
         return None
     return int(found[1]), bool(found[2])
+
+
+def _length(size: tuple[int, bool], total: int) -> int:
+    """How many of these hosts a size is; a percentage of some hosts is at least 1."""
+    number, percent = size
+    return max(number * total // 100, min(number, 1)) if percent else number
 
 
 def _sizes(value: object) -> list[tuple[int, bool]]:
@@ -126,15 +123,12 @@ def _grouped(
 
 
 def _cut(hosts: list[str], sizes: Sequence[tuple[int, bool]]) -> Iterator[list[str]]:
-    """As Ansible's serial: a percentage is one of all these hosts, and at least 1; the last size repeats."""
+    """As Ansible's serial: a percentage is one of all these hosts; the last size repeats."""
     start = 0
-    for turn in range(len(hosts)):
+    for size in itertools.chain(sizes, itertools.repeat(sizes[-1])):
         if start >= len(hosts):
             return
-        number, percent = sizes[min(turn, len(sizes) - 1)]
-        length = max(number * len(hosts) // 100, 1) if percent else number
-        yield hosts[start : start + length]
-        start += length
+        yield hosts[start : (start := start + _length(size, len(hosts)))]
 
 
 def left_out(value: object) -> dict[str, str]:
@@ -192,19 +186,16 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     before, after = (list(_hosts(plan)) for plan in (old, new))
-    both = [host for host in after if host in set(before)]
-    if old["collection"] != new["collection"]:
-        yield f"the collection is {new['collection']}, and was {old['collection']}"
     for word, more, less in (("joined", after, set(before)), ("left", before, set(after))):
         names = [host for host in more if host not in less]
         if names:
             yield f"{listed(map(one_line, names), 3)} {'has' if len(names) == 1 else 'have'} {word}"
-    if len(both) == len(before) == len(after):
+    if set(before) == set(after):
         yield from _batches_differ(old["batches"], new["batches"])
-    for name, what in _SETTINGS.items():
+    for name, (what, text) in _SETTINGS.items():
         if old[name] != new[name]:
-            yield f"{what} is {_setting(name, new[name])}, and was {_setting(name, old[name])}"
-    for host in both:
+            yield f"{what} is {text(new[name])}, and was {text(old[name])}"
+    for host in (host for host in after if host in set(before)):
         ran, runs = (set(plan["tunings"].get(host, ())) for plan in (old, new))
         if runs - ran:
             yield f"{host} also gets {listed(map(one_line, sorted(runs - ran)), 3)}"
@@ -223,24 +214,17 @@ def _batches_differ(old: Sequence[Batch], new: Sequence[Batch]) -> Iterator[str]
         if set(before["hosts"]) != set(after["hosts"]):
             yield f"batch {after['number']} has other hosts"
         elif (before["canary"], before["group"]) != (after["canary"], after["group"]):
-            yield f"batch {after['number']} is {_kind(after)}, and was {_kind(before)}"
+            yield f"batch {after['number']} has other groups"
 
 
-_SETTINGS = {
-    "soak_s": "the soak",
-    "guard": "the guard",
-    "on_failure": "rollout_on_failure",
-    "confirm_within_s": "the time on probation",
-}
-
-
-def _setting(name: str, value: Any) -> str:
-    if name == "guard" and value:
-        workloads, expected = (", ".join(map(str, value.get(part, ()))) for part in ("workloads", "expected_change"))
-        material = f", report_material_pct {value['material_pct']:g}" if "material_pct" in value else ""
-        told = [f"{value['cpu_pct']} % CPU{material}", expected and f"report_expected_change {expected}", workloads]
-        return f"on ({'; '.join(filter(None, told))})"
-    return duration(value) if name.endswith("_s") else one_line(value or "off")
+def _guard(value: Mapping[str, Any] | None) -> str:
+    """The guard in a few words."""
+    if not value:
+        return "off"
+    workloads, expected = (", ".join(map(str, value.get(part, ()))) for part in ("workloads", "expected_change"))
+    material = f", report_material_pct {value['material_pct']:g}" if "material_pct" in value else ""
+    told = [f"{value['cpu_pct']} % CPU{material}", expected and f"report_expected_change {expected}", workloads]
+    return f"on ({'; '.join(filter(None, told))})"
 
 
 def duration(seconds: object) -> str:
@@ -251,8 +235,13 @@ def duration(seconds: object) -> str:
     return " ".join(f"{count} {unit}" for count, unit in parts if count)
 
 
-def _kind(batch: Batch) -> str:
-    return "the canaries" if batch["canary"] else f"of group {batch['group']}" if batch["group"] else "of no group"
+_SETTINGS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "collection": ("the collection", one_line),
+    "soak_s": ("the soak", duration),
+    "guard": ("the guard", _guard),
+    "on_failure": ("rollout_on_failure", one_line),
+    "confirm_within_s": ("the time on probation", duration),
+}
 
 
 def _hosts(plan: Mapping[str, Any]) -> Iterator[str]:
@@ -260,7 +249,7 @@ def _hosts(plan: Mapping[str, Any]) -> Iterator[str]:
         yield from batch["hosts"]
 
 
-def lines(rollout: Mapping[str, Any], window: Window, now: datetime) -> list[str]:
+def lines(rollout: Mapping[str, Any], window: Times, now: datetime) -> list[str]:
     """The plan of a rollout for people, from the document of its state file. ``window``: that of this run."""
     plan = rollout["plan"]
     sizes = f"{plural(len(list(_hosts(plan))), 'host')} in {plural(len(plan['batches']), 'batch', 'batches')}"
@@ -268,13 +257,13 @@ def lines(rollout: Mapping[str, Any], window: Window, now: datetime) -> list[str
     for batch, state in zip(plan["batches"], rollout["batches"], strict=True):
         kind = "canaries" if batch["canary"] else batch["group"] or ""
         head = f"  Batch {batch['number']}{f' ({one_line(kind)})' if kind else ''}"
-        size, progress = plural(len(batch["hosts"]), "host"), _progress(state)
+        size, progress = plural(len(batch["hosts"]), "host"), PROGRESS[state["state"]]
         found.append(f"{head}, {size}: {listed(map(one_line, batch['hosts']), MOST_NAMES)}{progress}")
         for host, one in state["hosts"].items():
             found += [f"    {one_line(host)}: {one_line(one['reasons'][0])}"] if one["outcome"] == "left out" else []
     found += [f"{name}: {text}" for name, text in tunings(plan)]
-    closed = window.closed(now)
-    found += [f"Window: {window}", *([f"  {closed}"] if closed else [])]
+    shut = closed(window, now)
+    found += [f"Window: {describe(window)}", *([f"  {shut}"] if shut else [])]
     return [*found, *(f"{name}: {text}" for name, text in conditions(plan))]
 
 
@@ -307,12 +296,3 @@ def conditions(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Probation", limited if plan["confirm_within_s"] else unlimited),
         ("On failure", f"the batch {fate}, later batches stay untouched"),
     ]
-
-
-def _progress(batch: Mapping[str, Any]) -> str:
-    if batch["state"] == "waiting":
-        return ""
-    if batch["state"] == "good":
-        return f"; good since {moment(batch['ended'])}"
-    what = "stopped" if batch["state"] == "stopped" else "was begun and did not end"
-    return f"; {what}, begins again"

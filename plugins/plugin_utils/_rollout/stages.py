@@ -1,27 +1,52 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stages of a batch, and the gate after each: whether what its hosts did lets the rollout go on."""
+"""The stages of a batch as a table, and the gate after each: whether what its hosts did lets the rollout go on."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from .._pages.text import one_line, shorten
 
-STAGES = PREFLIGHT, BEFORE, APPLYING, SOAKING, VERIFYING, AFTER, CONFIRMING = (
-    "preflight",
-    "measuring before",
-    "applying",
-    "soaking",
-    "verifying",
-    "measuring after",
-    "confirming",
-)
-"""In their order; see :func:`following`."""
-STOPPED = "stopped"
-"""The batch was taken back or left."""
 LOST = "could not be reached, or its play ended"
 LONGEST = 500
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a batch, as ``roles/rollout`` reads it."""
+
+    name: str
+    stops: tuple[str, ...] = ()
+    """The lists of a result whose entries stop the batch; a failed task stops it too."""
+    call: Mapping[str, Any] = field(default_factory=dict)
+    """Variables of the call of the hosts, which win over all others."""
+    verify: bool = False
+    preflight: bool = False
+    phase: str = ""
+    """What is measured."""
+    gate: bool = True
+    tasks: str = "call.yml"
+
+
+PREFLIGHT, BEFORE, APPLYING, SOAKING, VERIFYING, AFTER, CONFIRMING = STAGES = (
+    # nothing is on probation yet
+    Stage("preflight", ("errors", "preflight"), {"zpower_confirm_within": ""}, verify=True, preflight=True),
+    Stage("measuring before", phase="before", tasks="measure.yml"),
+    Stage("applying", ("errors",)),
+    Stage("soaking", tasks="soak.yml"),
+    Stage("verifying", ("errors", "drift"), verify=True),
+    Stage("measuring after", phase="after", tasks="measure.yml"),
+    Stage("confirming", ("errors", "drift"), {"zpower_confirm": True}),
+)
+BACK = Stage("preflight", (), {"zpower_rollback": True}, gate=False)
+"""Takes back what an earlier attempt left on probation."""
+ENDS = {
+    "back": Stage("stopped", ("errors",), BACK.call, gate=False),
+    "leave": Stage("stopped", ("errors",), CONFIRMING.call, gate=False),
+}
+"""How a batch that stopped ends, by ``rollout_on_failure``."""
+BY_NAME = {stage.name: stage for stage in STAGES}
 
 
 @dataclass
@@ -33,45 +58,48 @@ class Gate:
     reasons: list[str] = field(default_factory=list)
 
 
-def judged(stage: str, results: Sequence[Mapping[str, Any]] | None, error: str = "") -> Gate:
+def of_plan(plan: Mapping[str, Any]) -> list[Stage]:
+    """The stages of each batch of a plan, in their order."""
+    absent = {*(() if plan["guard"] else (BEFORE.name, AFTER.name)), *(() if plan["soak_s"] else (SOAKING.name,))}
+    return [stage for stage in STAGES if stage.name not in absent]
+
+
+def rows(plan: Mapping[str, Any], again: bool, check: bool) -> list[dict[str, Any]]:
+    """The stages of a batch for the role. ``again``: an earlier attempt may have left values on probation.
+
+    Check mode ends where values would have to be in force, and takes nothing back, so its preflight may meet them.
+    """
+    stages = [replace(PREFLIGHT, call={}) if again else PREFLIGHT, APPLYING] if check else of_plan(plan)
+    return [row_of(stage, check, plan["soak_s"]) for stage in [*([BACK] if again else []), *stages]]
+
+
+def row_of(stage: Stage, check: bool, soak_s: int = 0) -> dict[str, Any]:
+    """A stage for the role, with its check mode and its pause."""
+    return {**asdict(stage), "check": check or stage.verify, "pause": soak_s if stage == SOAKING else 0}
+
+
+def following(stage: str, plan: Mapping[str, Any]) -> str:
+    """The name of the stage after this one."""
+    names = [one.name for one in of_plan(plan)]
+    return names[names.index(stage) + 1]
+
+
+def judged(stage: Stage, results: Sequence[Mapping[str, Any]] | None, error: str = "") -> Gate:
     """The gate of a host after a stage.
 
     ``results``: those of the call's two tasks, None if the host is lost; ``error``: why a task failed.
     """
     if results is None:
         return Gate("lost", reasons=[LOST])
-    said = [error] if error else []
-    if stage not in (BEFORE, AFTER):
-        # the sentences of the call say more than the failure of its last task
-        said = _sentences(stage, results) or said
-    changed = sum(record.get("verdict") == "changed" for record in _records(results))
-    return Gate("failed" if said else "ok", changed, [shorten(one_line(text), LONGEST) for text in said])
-
-
-def following(stage: str, soak_s: int, guarded: bool) -> str:
-    """The stage after this one. Without a guard there is no measurement."""
-    absent = {*(() if guarded else (BEFORE, AFTER)), *(() if soak_s else (SOAKING,))}
-    return next(name for name in STAGES[STAGES.index(stage) + 1 :] if name not in absent)
-
-
-def _sentences(stage: str, results: Sequence[Mapping[str, Any]]) -> list[str]:
-    found = [text for result in results for text in result.get("errors") or ()]
-    if stage == PREFLIGHT:
-        found += [text for result in results for text in result.get("preflight") or ()]
-    if stage in (VERIFYING, CONFIRMING):
-        # a value that waits for a restart was left so on purpose
-        waiting = {record["reason"] for record in _records(results) if record.get("verdict") == "pending_restart"}
-        found += [text for result in results for text in result.get("drift") or () if text not in waiting]
-    return list(dict.fromkeys(map(str, found)))
-
-
-def _records(results: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [record for result in results for record in result.get("tuning") or () if isinstance(record, Mapping)]
-
-
-def stopped(gates: Mapping[str, Gate]) -> list[str]:
-    """Why the batch does not go on, one sentence per host; none if it does."""
-    return [f"{host}: {'; '.join(gate.reasons)}" for host, gate in gates.items() if gate.outcome != "ok"]
+    records = [record for result in results for record in result.get("tuning") or () if isinstance(record, Mapping)]
+    # a value that waits for a restart was left so on purpose
+    waiting = {record["reason"] for record in records if record.get("verdict") == "pending_restart"}
+    found = [(name, text) for name in stage.stops for result in results for text in result.get(name) or ()]
+    said = dict.fromkeys(str(text) for name, text in found if name != "drift" or text not in waiting)
+    # these sentences say more than the failure of the last task
+    reasons = [shorten(one_line(text), LONGEST) for text in said or [error] * bool(error)]
+    changed = sum(record.get("verdict") == "changed" for record in records)
+    return Gate("failed" if reasons else "ok", changed, reasons)
 
 
 def left(before: str, gate: Gate, after: str) -> str:
@@ -83,7 +111,7 @@ def left(before: str, gate: Gate, after: str) -> str:
     return after if before == "unknown" and worked and gate.changed else before
 
 
-def values_after(stage: str, gate: Gate, before: str) -> str:
+def values_after(stage: Stage, gate: Gate, before: str) -> str:
     """What is on a host after a stage: unchanged, probation, confirmed, or unknown. ``before``: what was there."""
     if gate.outcome == "lost":
         return "unknown" if before in ("probation", "unknown") or stage == APPLYING else "unchanged"

@@ -21,9 +21,10 @@ from .._records.checks import check_slug, plain_json, show
 from .._records.files import locked
 from .._records.record_files import read_json, sentence, write_json
 from . import checking
-from .checking import SCHEMA, BatchState, Document, GuardState, HostState, Plan, Start, Times
+from .checking import SCHEMA, BatchState, Document, HostState, Plan, PlannedGuard, Start
 from .plan import LEAVE_OUT, differences, fingerprint
-from .stages import APPLYING, BEFORE, PREFLIGHT, Gate, values_after
+from .stages import APPLYING, BEFORE, CONFIRMING, PREFLIGHT, Gate, Stage, following, values_after
+from .windows import Times
 
 FOLDER, FILE = "rollouts", "rollout.json"
 LARGEST_FILE = 1 << 28
@@ -79,7 +80,7 @@ def new(change: str, collection: str, plan: Mapping[str, Any]) -> "Rollout":
                 "attempt": 0,
                 "began": None,
                 "ended": None,
-                "hosts": {host: _waiting("unchanged") for host in batch["hosts"]},
+                "hosts": {host: _host("waiting", "unchanged") for host in batch["hosts"]},
                 "reasons": [],
                 "guard": None,
             }
@@ -99,17 +100,21 @@ class Rollout:
     document: Document
 
     def refuse(self, plan: Mapping[str, Any], collection: str = "") -> None:
-        """ValueError if this plan, or the version of the collection if given, is not the one that was begun."""
-        old = {**self.document["plan"], "collection": self.document["collection"]}
-        fresh = checking.comparable(plain_json(plan), self.document["plan"])
-        fresh["collection"] = collection or old["collection"]
-        if fingerprint(fresh) == old["fingerprint"] and fresh["collection"] == old["collection"]:
-            return
-        told = "; ".join(differences(old, fresh)) or "a part of the plan that is not shown"
-        raise ValueError(
-            f"Rollout {self.document['change']} was begun with another plan: {told}."
-            " Start with the former plan, or give this one another rollout_change."
-        )
+        """ValueError if this plan, or the version of the collection if given, is not the one that was begun.
+
+        A plan of 0.9.0 lacks the limits of the report: from now on it has the ones of this plan.
+        """
+        begun = self.document["plan"]
+        if begun["guard"] and plan["guard"]:
+            begun["guard"] = cast(PlannedGuard, {**plan["guard"], **begun["guard"]})
+            begun["fingerprint"] = fingerprint(begun)
+        old = {**begun, "collection": self.document["collection"]}
+        fresh = {**plain_json(plan), "collection": collection or old["collection"]}
+        if told := differences(old, fresh):
+            raise ValueError(
+                f"Rollout {self.document['change']} was begun with another plan: {'; '.join(told)}."
+                " Start with the former plan, or give this one another rollout_change."
+            )
 
     def claim(self, here: Mapping[str, Any], pid_alive: Callable[[int], bool], take_over: str = "") -> None:
         """ValueError if the last run has not ended, unless it is taken over by its id or is known to be dead.
@@ -167,6 +172,15 @@ class Rollout:
         planned = self.document["plan"]["batches"][number - 1]["hosts"]
         return [host for host in planned if hosts[host]["outcome"] != "left out"]
 
+    def number_of(self, host: str) -> int:
+        """The number of the batch that has this host."""
+        return next(batch["number"] for batch in self.document["batches"] if host in batch["hosts"])
+
+    def measurement(self, number: int) -> str:
+        """The change of the guard's measurement in this attempt at a batch."""
+        attempt = self._batch(number)["attempt"]
+        return f"{self._change}-batch-{number}" + (f"-{attempt}" if attempt > 1 else "")
+
     def again(self, number: int) -> bool:
         """Whether a batch was begun and did not end good: take its probation back first. Ask before :meth:`begin`."""
         return self._batch(number)["state"] in ("running", "stopped")
@@ -189,13 +203,13 @@ class Rollout:
     def begin(self, number: int, at: str) -> None:
         """A new attempt at a batch. After an interrupted one nobody knows the values of its hosts."""
         batch = self._batch(number)
-        touched = batch["stage"] not in ("", PREFLIGHT, BEFORE)
+        touched = batch["stage"] not in ("", PREFLIGHT.name, BEFORE.name)
         for name in self.members(number):
             host = batch["hosts"][name]
             unsure = touched and host["values"] in ("unchanged", "probation") and batch["state"] == "running"
-            batch["hosts"][name] = _waiting("unknown" if unsure else host["values"])
+            batch["hosts"][name] = _host("waiting", "unknown" if unsure else host["values"])
         attempt = batch["attempt"] + 1
-        batch.update({"state": "running", "stage": PREFLIGHT, "since": at, "attempt": attempt, "began": at})
+        batch.update({"state": "running", "stage": PREFLIGHT.name, "since": at, "attempt": attempt, "began": at})
         batch.update({"ended": None, "reasons": [], "guard": None})
 
     def stage(self, number: int, stage: str, at: str) -> None:
@@ -206,28 +220,30 @@ class Rollout:
         self, number: int, name: str, outcome: str, values: str, changed: int = 0, reasons: Sequence[str] = ()
     ) -> None:
         """What became of a host of a batch: words of :data:`checking.OUTCOMES` and :data:`checking.VALUES`."""
-        self._batch(number)["hosts"][name] = {
-            "outcome": outcome,
-            "values": values,
-            "changed": changed,
-            "reasons": [_text(reason) for reason in reasons],
-        }
+        self._batch(number)["hosts"][name] = _host(outcome, values, changed, reasons)
 
-    def judged(self, number: int, stage: str, gates: Mapping[str, Gate]) -> None:
-        """What became of the hosts of a batch in a stage, by their gates."""
+    def judged(self, number: int, stage: Stage, gates: Mapping[str, Gate]) -> list[str]:
+        """Note what the hosts of a batch did in a stage; why the batch does not go on, nothing if it does."""
         for name, gate in gates.items():
             before = self._batch(number)["hosts"][name]
             changed = gate.changed if stage == APPLYING else before["changed"]
             self.host(number, name, gate.outcome, values_after(stage, gate, before["values"]), changed, gate.reasons)
+        return [f"{name}: {'; '.join(gate.reasons)}" for name, gate in gates.items() if gate.outcome != "ok"]
 
-    def end(
-        self, number: int, good: bool, reasons: Sequence[str] = (), guard: GuardState | None = None, at: str = ""
-    ) -> None:
-        """The batch has ended, good or not. A batch that was stopped keeps its stage. ``at`` is required."""
+    def advance(self, number: int, stage: Stage, reasons: Sequence[str], at: str) -> None:
+        """Go on after a stage, or note ``reasons`` and stay in it."""
+        if reasons:
+            self.stage(number, stage.name, at)
+            self._batch(number)["reasons"] = [_text(reason) for reason in reasons]
+        elif stage == CONFIRMING:
+            self.end(number, True, at)
+        else:
+            self.stage(number, following(stage.name, self.document["plan"]), at)
+
+    def end(self, number: int, good: bool, at: str, reasons: Sequence[str] = ()) -> None:
+        """The batch has ended, good or not. A batch that was stopped keeps its stage."""
         batch = self._batch(number)
-        why = [_text(reason) for reason in reasons]
-        batch.update({"state": "good" if good else "stopped", "ended": at, "reasons": why})
-        batch["guard"] = None if guard is None else plain_json(guard)
+        batch.update({"state": "good" if good else "stopped", "ended": at, "reasons": [*map(_text, reasons)]})
         if good:
             batch.update({"stage": "", "since": None})
 
@@ -304,8 +320,8 @@ def _told(run: Start) -> str:
     return " ".join(filter(None, ("run", run.get("id"), said)))
 
 
-def _waiting(values: str) -> HostState:
-    return {"outcome": "waiting", "values": values, "changed": 0, "reasons": []}
+def _host(outcome: str, values: str, changed: int = 0, reasons: Sequence[str] = ()) -> HostState:
+    return {"outcome": outcome, "values": values, "changed": changed, "reasons": [*map(_text, reasons)]}
 
 
 def _text(value: object) -> str:

@@ -3,15 +3,17 @@
 """The change window of a rollout: two moments, read in the site's time zone and kept in UTC.
 
 A time of day means each day; a window over midnight belongs to the day on which it opens, and midnight is the other end
-if only one is given. A local time that the clocks
-skip is taken as the moment after the jump. Of a local time that comes twice, the one that makes the window shorter is
-taken. Nothing here reads a clock.
+if only one is given. A local time that the clocks skip or repeat is read so that the window gets shorter. Nothing here
+reads a clock.
 """
 
 import re
 import zoneinfo
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import datetime, time, timedelta, timezone, tzinfo
+from typing import TypedDict
+
+from .._records.shapes import Stamp
 
 UTC = timezone.utc
 BEFORE, AFTER, ZONE = "rollout_not_before", "rollout_not_after", "rollout_time_zone"
@@ -21,42 +23,38 @@ _FULL = re.compile(r"(20\d\d-\d\d-\d\d)[T ]((?:[01]\d|2[0-3]):\d\d(?::\d\d)?)\s*
 _FORMS = "a time such as 2026-11-28 22:00, 2026-11-28T22:00+01:00 or 22:00 belongs there"
 
 
-@dataclass(frozen=True)
-class Window:
-    """When batches may begin; None leaves that side open. ``remarks`` say how times around a clock change were read."""
+class Times(TypedDict):
+    """The change window of a run: when batches may begin; None leaves that side open."""
 
-    not_before: datetime | None
-    not_after: datetime | None
-    time_zone: str = "UTC"
-    remarks: tuple[str, ...] = ()
+    not_before: Stamp | None
+    not_after: Stamp | None
+    time_zone: str
 
-    def closed(self, now: datetime) -> str:
-        """The sentence that says why no batch may begin at ``now``; empty if one may."""
-        if self.not_before and now < self.not_before:
-            return f"The change window opens {self._text(self.not_before)}; it is {self._text(now)} now."
-        if self.not_after and now >= self.not_after:
-            return f"The change window closed {self._text(self.not_after)}; it is {self._text(now)} now."
-        return ""
 
-    def __str__(self) -> str:
-        parts = [("from", self.not_before), ("until", self.not_after)]
-        return " ".join(f"{word} {self._text(moment)}" for word, moment in parts if moment) or "always open"
+def closed(window: Times, now: datetime) -> str:
+    """The sentence that says why no batch may begin at ``now``; empty if one may."""
+    first, last = window["not_before"], window["not_after"]
+    at, here = stamp(now), _words(stamp(now), window)
+    if first and at < first:
+        return f"The change window opens {_words(first, window)}; it is {here} now."
+    if last and at >= last:
+        return f"The change window closed {_words(last, window)}; it is {here} now."
+    return ""
 
-    def as_dict(self) -> dict[str, str | None]:
-        """The window as the state file has it."""
-        return {
-            "not_before": stamp(self.not_before) if self.not_before else None,
-            "not_after": stamp(self.not_after) if self.not_after else None,
-            "time_zone": self.time_zone,
-        }
 
-    def _text(self, moment: datetime) -> str:
-        utc = moment.astimezone(UTC)
-        there = moment.astimezone(zone_of(self.time_zone))
-        if not there.utcoffset():
-            return f"{utc:%Y-%m-%d %H:%M} UTC"
-        form = "%H:%M" if utc.date() == there.date() else "%Y-%m-%d %H:%M"
-        return f"{there:%Y-%m-%d %H:%M %Z} ({utc.strftime(form)} UTC)"
+def describe(window: Times) -> str:
+    """When batches may begin."""
+    parts = [("from", window["not_before"]), ("until", window["not_after"])]
+    return " ".join(f"{word} {_words(moment, window)}" for word, moment in parts if moment) or "always open"
+
+
+def _words(moment: str, window: Times) -> str:
+    utc = datetime.fromisoformat(moment.replace("Z", "+00:00"))
+    there = utc.astimezone(zone_of(window["time_zone"]))
+    if not there.utcoffset():
+        return f"{utc:%Y-%m-%d %H:%M} UTC"
+    form = "%H:%M" if utc.date() == there.date() else "%Y-%m-%d %H:%M"
+    return f"{there:%Y-%m-%d %H:%M %Z} ({utc.strftime(form)} UTC)"
 
 
 def stamp(moment: datetime) -> str:
@@ -64,30 +62,29 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def parse(not_before: object, not_after: object, time_zone: object, now: datetime) -> Window:
+def parse(not_before: object, not_after: object, time_zone: object, now: datetime) -> Times:
     """The window; empty text or None leaves a side open. ValueError is one sentence.
 
     Of a daily window the day that is open at ``now`` is taken, else the next one.
     """
     name = str(time_zone or "").strip() or "UTC"
     zone = zone_of(name)
-    begin, end = _read(not_before, BEFORE), _read(not_after, AFTER)
-    remarks: list[str] = []
+    begin, end = _parse_time(not_before, BEFORE), _parse_time(not_after, AFTER)
     if begin is not None and begin == end:
         raise ValueError(f"{BEFORE} and {AFTER} are both {str(not_after).strip()}; the window has no length")
     if not isinstance(begin, datetime) and not isinstance(end, datetime) and (begin, end) != (None, None):
-        return Window(*_daily(begin or time(), end or time(), zone, now, remarks), name, tuple(remarks))
+        first, last = _daily(begin or time(), end or time(), zone, now)
+        return {"not_before": stamp(first), "not_after": stamp(last), "time_zone": name}
     if isinstance(begin, time) or isinstance(end, time):
         raise ValueError(
             f"{BEFORE} is {str(not_before).strip()!r} and {AFTER} {str(not_after).strip()!r}; give both with their day,"
             " or both as a time of day"
         )
-    first = _moment(begin, zone, True, remarks) if begin else None
-    last = _moment(end, zone, False, remarks) if end else None
-    if first and last and first >= last:
-        why = f" ({' '.join(remarks)})" if remarks else ""
-        raise ValueError(f"{AFTER} is not later than {BEFORE}{why}; the window would never be open")
-    return Window(first, last, name, tuple(remarks))
+    opens = stamp(_utc(begin, zone, max)) if begin else None
+    closes = stamp(_utc(end, zone, min)) if end else None
+    if opens and closes and opens >= closes:
+        raise ValueError(f"{AFTER} is not later than {BEFORE}; the window would never be open")
+    return {"not_before": opens, "not_after": closes, "time_zone": name}
 
 
 def zone_of(name: str) -> tzinfo:
@@ -106,72 +103,41 @@ def zone_of(name: str) -> tzinfo:
     raise ValueError(f"{ZONE} is {name!r}, which is no time zone here; a name such as Europe/Berlin belongs there")
 
 
-def _read(value: object, name: str) -> datetime | time | None:
+def _parse_time(value: object, name: str) -> datetime | time | None:
     """The time as it was written: with a zone only if it has one."""
     text = "" if value is None else str(value).strip()
     if not text:
         return None
-    if text.isdecimal() and int(text) < 24:
-        raise ValueError(f'{name} is the number {text}; a time of day such as "{text}:00", in quotes, belongs there')
-    if text.isdecimal() and 60 <= int(text) < 24 * 60:
-        hour, minute = divmod(int(text), 60)
-        raise ValueError(
-            f'{name} is the number {text}: YAML reads a time of day so; write "{hour}:{minute:02}" in quotes'
-        )
+    hour, minute = divmod(int(text), 60) if len(text) > 2 and text.isdecimal() else (text, 0)
+    if text.isdecimal() and int(hour) < 24:  # YAML reads 22:00 as the number 1320
+        raise ValueError(f'{name} is the number {text}; write a time of day in quotes: "{hour}:{minute:02}"')
     daily, full = _DAY_TIME.fullmatch(text), _FULL.fullmatch(text)
     try:
         if daily:
             return time(int(daily[1]), int(daily[2]), int(daily[3] or 0))
         if full:
             day, clock, utc, hours, minutes = full.groups()
-            zone = "+00:00" if utc else f"{hours}:{minutes or '00'}" if hours else ""
-            return datetime.fromisoformat(f"{day}T{clock}{zone}")
+            offset = "+00:00" if utc else f"{hours}:{minutes or '00'}" if hours else ""
+            return datetime.fromisoformat(f"{day}T{clock}{offset}")
     except ValueError:
         pass
     raise ValueError(f"{name} is {text[:60]!r}; {_FORMS}")
 
 
-def _daily(begin: time, end: time, zone: tzinfo, now: datetime, remarks: list[str]) -> tuple[datetime, datetime]:
+def _daily(begin: time, end: time, zone: tzinfo, now: datetime) -> tuple[datetime, datetime]:
     """The window of the first day that is not over yet."""
-    # from yesterday, whose window may end today; one day has no window at a clock change
+    # from yesterday, whose window may end today; one day may have no window where the clocks change
     for ahead in range(-1, 4):
         day = now.astimezone(zone).date() + timedelta(days=ahead)
-        said: list[str] = []
-        first = _moment(datetime.combine(day, begin), zone, True, said)
-        close = day if end > begin else day + timedelta(days=1)
-        last = _moment(datetime.combine(close, end), zone, False, said)
-        if first < last and now < last:  # on the day of a clock change a short window may have no length
-            remarks += said
+        first = _utc(datetime.combine(day, begin), zone, max)
+        last = _utc(datetime.combine(day + timedelta(days=end <= begin), end), zone, min)
+        if first < last and now < last:
             return first, last
     raise AssertionError  # two days after now a window has not closed
 
 
-def _moment(local: datetime, zone: tzinfo, begin: bool, remarks: list[str]) -> datetime:
-    """A local time as a moment in UTC, with a remark if the clocks change there."""
+def _utc(local: datetime, zone: tzinfo, choose: Callable[..., datetime]) -> datetime:
+    """A time without an offset as a moment; ``choose`` takes one of two where the clocks change."""
     if local.tzinfo:
         return local.astimezone(UTC)
-    early, late = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
-    if early == late:
-        return early
-    if early > late:  # the clocks skip it: each side reads it with the other's offset
-        taken = _jump(late, early, zone)
-        remarks.append(
-            f"{local:%Y-%m-%d %H:%M} does not exist in {zone}; {taken:%H:%M} UTC, right after the jump, is taken."
-        )
-        return taken
-    taken = late if begin else early
-    which = "second" if begin else "first"
-    remarks.append(f"{local:%Y-%m-%d %H:%M} comes twice in {zone}; the {which}, {taken:%H:%M} UTC, is taken.")
-    return taken
-
-
-def _jump(low: datetime, high: datetime, zone: tzinfo) -> datetime:
-    """The first second of the new offset between two moments."""
-    before = low.astimezone(zone).utcoffset()
-    while high - low > timedelta(seconds=1):
-        middle = low + timedelta(seconds=(high - low) // timedelta(seconds=2))
-        if middle.astimezone(zone).utcoffset() == before:
-            low = middle
-        else:
-            high = middle
-    return high
+    return choose(local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))

@@ -31,6 +31,7 @@ def run_action(
         diff=False,
         environment=[],
         tags=list(tags),
+        register="result",
         _role=role and f"zpower.sap_tuning.{role}",
     )
     plugin = module.ActionModule(

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import date
 from typing import Any, cast
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, waivers
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, Waived
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._answers.rows import plain, rows_of
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, waivers, waiving
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.shapes import RunFields
 from report_samples import HOSTILE, HOSTILE_INVISIBLE
 
@@ -79,14 +82,31 @@ def waiver(**more: Any) -> dict[str, Any]:
     return {**fields, "until": "2026-12-10", **more}
 
 
-def waived(hosts: list[str], value: object, groups: dict[str, list[str]] | None = None) -> Waived:
-    by_host, mistakes = waivers.gather({host: value for host in hosts}, TUNINGS)
-    return Waived(by_host, groups or {}, mistakes)
+def result(
+    outcome: str = "ok",
+    message: str = "",
+    rows: object = None,
+    platform: object = None,
+    *,
+    accepted: object = None,
+    names: Collection[str] = ("app1",),
+    strict: Collection[str] = (),
+) -> HostResult:
+    """What the callback gets of a host from the action tunings. ``names``: the host and its groups."""
+    found, mistakes = waivers.parse(accepted, (*TUNINGS, "system_base"), today=date(2026, 11, 20))
+    judged, uses, _demanded = waiving.judge(rows_of(rows), found, names, strict)
+    facts = plain(platform, document.MOST_FACTS) if platform else None
+    return HostResult(outcome, message, judged, facts, uses, mistakes)
 
 
 def site(**more: Any) -> dict[str, Any]:
     """Twelve hosts: drift on three, one unreachable, one failed, one never reached, a waiver, an expired one."""
     hosts = [f"app{number}" for number in range(1, 13)]
+    accepted = [
+        waiver(),
+        waiver(tuning="sap_profile", subject="*", hosts=["app4"], until="2026-11-01", owner="Grace Hopper"),
+        waiver(subject="hsi7", hosts="*", owner="nobody"),
+    ]
     results = {}
     for number, name in enumerate(hosts[:11], 1):
         rows = [row(), row(subject="eth0"), row("smc_r", "smc", "not_applicable", reason="no RoCE device")]
@@ -114,23 +134,20 @@ def site(**more: Any) -> dict[str, Any]:
             )
         if number == 6:
             rows[2] = row("smc_r", "smc", "unsupported", reason="the kernel was built without SMC")
-        results[name] = HostResult("ok", "", rows, platform())
-    results["app9"] = HostResult("unreachable", LOST)
-    results["app10"] = HostResult(
-        "failed", "sap_profile: /usr/sap/PRD/SYS/profile does not answer", results["app10"].rows
-    )
-    results["app11"] = HostResult("unreachable", LOST)
-    accepted = [
-        waiver(),
-        waiver(tuning="sap_profile", subject="*", hosts=["app4"], until="2026-11-01", owner="Grace Hopper"),
-        waiver(subject="hsi7", hosts="*", owner="nobody"),
-    ]
-    known = waived(hosts, accepted, {"app4": ["db"]})
-    return document.build(run(**more), hosts, results, known)
+        outcome, said, facts = "ok", "", platform()
+        if number in (9, 11):
+            outcome, said, facts, rows = "unreachable", LOST, None, []
+        if number == 10:
+            outcome, said, facts = "failed", "sap_profile: /usr/sap/PRD/SYS/profile does not answer", None
+        known = [name, "db"] if number == 4 else [name]
+        results[name] = result(outcome, said, rows, facts, accepted=accepted, names=known)
+    return document.build(run(**more), hosts, results)
 
 
 def hostile() -> dict[str, Any]:
     """Every text that a host or an inventory can choose is nasty."""
+    accepted = [waiver(tuning="smc_r", subject="*", hosts="*", reason="|".join(HOSTILE), owner=HOSTILE[0])]
+    accepted += [{HOSTILE[0]: 1, **waiver()}]
     results = {}
     for text in NASTY:
         place = {"running": {text: text}, "stored": text, "next_boot": {text: [text, {text: text}]}}
@@ -139,13 +156,12 @@ def hostile() -> dict[str, Any]:
         rows = [row(text, text, verdict, **more) for verdict in ("drifted",)]
         rows += [row("rps", text, verdict, **more) for verdict in ("failed",)]
         rows += [row("smc_r", text, "drifted", **more), row("cpu_topology", text, "not_applicable", **more)]
-        results[text] = HostResult("ok", text, rows, {text: text, "interfaces": {text: {text: text}}})
-        results[text + "x"] = HostResult("failed", text)
-    accepted = [waiver(tuning="smc_r", subject="*", hosts="*", reason="|".join(HOSTILE), owner=HOSTILE[0])]
-    accepted += [{HOSTILE[0]: 1, **waiver()}]
+        facts = {text: text, "interfaces": {text: {text: text}}}
+        results[text] = result("ok", text, rows, facts, accepted=accepted, names=[text])
+        results[text + "x"] = result("failed", text, accepted=accepted, names=[text + "x"])
     inventory = HOSTILE_INVISIBLE[0]
     more = {"inventory": inventory, "limit": HOSTILE[0], "tags": [HOSTILE[1]]}
-    return document.build(run(**more), results, results, waived(list(results), accepted))
+    return document.build(run(**more), results, results)
 
 
 def fleet(count: int) -> dict[str, Any]:
@@ -155,7 +171,7 @@ def fleet(count: int) -> dict[str, Any]:
         rows = [row(name, f"subject{place}") for name in TUNINGS for place in range(2)]
         if number % 10 == 0:
             rows[3] = row(TUNINGS[1], "subject1", "drifted", reason=f"subject1: {number}, wanted 1")
-        lost = number % 20 == 7
-        results[f"app{number}"] = HostResult("unreachable", LOST) if lost else HostResult("ok", "", rows, platform())
-    hosts = list(results)
-    return document.build(run(), hosts, results, waived(hosts, [waiver(hosts="app1*", subject="subject0")]))
+        told: Any = ("unreachable", LOST) if number % 20 == 7 else ("ok", "", rows, platform())
+        accepted = [waiver(hosts="app1*", subject="subject0")]
+        results[f"app{number}"] = result(*told, accepted=accepted, names=[f"app{number}"])
+    return document.build(run(), results, results)

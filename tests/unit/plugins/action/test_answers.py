@@ -20,7 +20,8 @@ from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.action import platform_info, tunings
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COLLECTION, trusted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._answers import answers, facts, text
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, waivers, waiving
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import waivers
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.recording import Recording
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import TUNINGS
 
@@ -131,10 +132,13 @@ def test_a_host_forges_no_waiver_and_no_key_of_the_controller(monkeypatch: pytes
     answer = {"tunings": {"rps": {"tuning": [ROW]}, "smc": {"tuning": [{**ROW, "name": "smc"}]}}, **forged}
     found = look(monkeypatch, answer, group_names=["sap"])
     assert found["failed"] and found["failing"] == [ROW["reason"]]
-    assert (found["waivers"], found["groups"], found["deferred"], found["throttle"]) == (None, ["all", "sap"], [], 0)
-    assert list(found["tunings"]) == ["rps"], "only what was asked for"
+    assert not {"groups", "deferred", "throttle", "tuning"} & {*found}
+    evidence = found["invocation"]["evidence"]
+    assert evidence["waivers"] == [] and [row["verdict"] for row in evidence["tuning"]] == ["drifted"]
+    assert list(evidence["tunings"]) == ["rps"], "only what was asked for"
+    forged["invocation"] = {"evidence": {"tuning": [ROW], "errors": [], "tunings": {}}}
     broken = look(monkeypatch, {"failed": True, "msg": "no", **forged})
-    assert "drift" not in broken and broken["waivers"] is None
+    assert {name for name in broken if name[0] != "_"} == {"failed", "msg"}
 
 
 @pytest.mark.parametrize(("day", "waived"), [(datetime.date(2027, 1, 31), True), (datetime.date(2027, 2, 1), False)])
@@ -142,14 +146,16 @@ def test_one_day_decides_on_waivers_in_the_task_and_in_the_evidence(
     monkeypatch: pytest.MonkeyPatch, day: datetime.date, waived: bool
 ) -> None:
     """The run began before midnight, the play after it."""
-    monkeypatch.setattr(waiving, "DAY", day)
+    monkeypatch.setattr(waivers, "DAY", day)
     given = [{**WAIVER, "until": "2027-01-31"}]
     found = look(monkeypatch, {"tunings": {"rps": {"tuning": [ROW]}}}, zpower_waivers=given)
     assert found["failed"] is not waived
     run = evidence_samples.run(begun="2027-02-01T00:00:01Z", ended="2027-02-01T00:00:02Z")
-    by_host, _mistakes = waivers.gather({"app1": given}, ["rps"])
-    results = {"app1": document.HostResult("ok", rows=found["tuning"])}
-    told = document.build(run, ["app1"], results, document.Waived(by_host, {"app1": ["all"]}), waiving.DAY)
+    recording = Recording("verify", run["begun"])
+    recording.plan(["app1"])
+    recording.keep("app1", found["invocation"]["evidence"])
+    recording.run("app1")
+    told = recording.document(run, run["ended"], ())
     assert told["result"] == ("compliant" if waived else "drift")
 
 

@@ -17,8 +17,8 @@ from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import evidence_diff_info as action
 from ansible_collections.zpower.sap_tuning.plugins.modules.evidence_diff_info import RETURN
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import choosing, files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
-from evidence_samples import platform, row, run
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
+from evidence_samples import platform, result, row, run
 from playing import ansible_playbook
 
 TODAY = datetime.datetime(2026, 11, 20, 18, 0, tzinfo=datetime.timezone.utc)  # a Friday
@@ -34,7 +34,7 @@ class Clock(datetime.datetime):
 def write(results: Path, begun: str, mtu: int = 1500, kind: str = "verify", ended: bool = True) -> Path:
     """A run with two hosts; app1 has ``mtu``."""
     facts = {"app1": platform(mtu=mtu), "app2": platform(mtu=9000)}
-    hosts = {name: HostResult("ok", "", [row()], fact) for name, fact in facts.items()} if ended else {}
+    hosts = {name: result("ok", "", [row()], fact) for name, fact in facts.items()} if ended else {}
     document = build(run(kind, begun=begun, ended=begun if ended else None), facts, hosts)
     folder = files.new_folder(results, kind, begun)
     files.write(document, folder, ["json"])

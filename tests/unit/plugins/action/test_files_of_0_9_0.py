@@ -21,7 +21,7 @@ from ansible_collections.zpower.sap_tuning.plugins.action import (
     experiment,
     rollout,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import waivers
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import waivers, waiving
 from experiments import HOSTS, RPS
 from places import FIXTURES
 from rollout_play import Play
@@ -68,14 +68,13 @@ def test_waivers_still_accept_what_they_accepted() -> None:
         given = [{key: waiver[key] for key in waivers.KEYS} for waiver in document["waivers"]]
         read, mistakes = waivers.parse(given)
         assert mistakes == []
-        assert [(one.owner, one.until.isoformat(), list(one.hosts)) for one in read] == [
-            (waiver["owner"], waiver["until"], waiver["hosts"]) for waiver in given
-        ]
+        assert [{key: one[key] for key in waivers.KEYS} for one in read] == given
         for host in document["hosts"]:
-            for row in (row for row in host["rows"] if "waiver" in row):
-                (fits,) = [one for one in read if one.fits(row) and one.fits_host(host["host"], ())]
-                assert (fits.owner, fits.reason) == (row["waiver"]["owner"], row["waiver"]["reason"])
-                owners.add(fits.owner)
+            rows = [{**row, "verdict": row["waiver"]["verdict"]} for row in host["rows"] if "waiver" in row]
+            judged, _uses, _demanded = waiving.judge(rows, read, [host["host"]], ())
+            for row, one in zip(rows, judged, strict=True):
+                assert all(one["waiver"][key] == row["waiver"][key] for key in ("owner", "reason", "until"))
+                owners.add(one["waiver"]["owner"])
     assert owners == {"Ada Byron", "Grace Hopper"}
 
 

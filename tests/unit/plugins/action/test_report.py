@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail, AnsibleError
+from ansible.parsing.dataloader import DataLoader
+from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.action import measurement_report as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import reporting
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS
 from records_factory import Plan, change_tunings, load, make_change, make_record, write_change
 
@@ -61,6 +64,20 @@ def test_it_writes_every_format_and_returns_the_verdict(results: Path) -> None:
         assert run(arguments, check=check)["changed"] is False
     assert files(results / CHANGE) == before
     assert (results / CHANGE / "report.html").stat().st_mtime_ns == touched
+
+
+def test_the_page_of_a_batch_has_the_limit_of_its_guard(tmp_path: Path) -> None:
+    """The guard of a rollout judges the CPU cost with a limit of its own."""
+    records = list(make_change(replace(SMALL, cpu_noise=0.001)))
+    for run in (run for record in records if record["phase"] == "after" for run in record["runs"]):
+        for side in filter(None, run["cpu"].values()):
+            side.update({name: 1.08 * side[name] for name in ("user_s", "system_s", "softirq_s")})
+    write_change(tmp_path, records)
+    templar = Templar(loader=DataLoader())
+    for variables, dearer in (({}, True), ({"__report_cpu_pct": "{{ 1000 }}"}, False)):
+        given = {"results": str(tmp_path), "change": CHANGE, "formats": ["md"]}
+        run_action(action, given, False, {"groups": {}, **trusted(variables)}, templar)
+        assert ("costs more CPU time" in (tmp_path / CHANGE / "report.md").read_text()) is dearer
 
 
 def test_a_terminal_shows_the_verdict_and_the_page(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,10 @@ def in_batch_2(play: Play) -> None:
     play.apply("app2", "app3")
 
 
+def stages_of(begun: dict[str, Any]) -> list[str]:
+    return [stage["name"] for stage in begun["stages"]]
+
+
 def stopped(play: Play, host: str, stage: str = "verifying", match: str | None = None) -> None:
     """A gate stops the batch, and the play comes to the rescue."""
     with pytest.raises(AnsibleActionFail, match=match):
@@ -47,7 +51,7 @@ def rescued(play: Play, host: str, *others: str, match: str | None = None, **res
 def test_the_plan_gives_the_order_and_the_sizes_of_the_batches(play: Play) -> None:
     # check mode shows the same plan and keeps nothing
     assert play.plan(check=True)["sizes"] == [1, 2, 1]
-    assert play.begin("app1", check=True)["number"] == 1
+    assert stages_of(play.begin("app1", check=True)) == ["preflight", "applying"]
     assert not list(play.folder.iterdir())
     decided = play.plan()
     assert (decided["order"], decided["sizes"]) == (HOSTS, [1, 2, 1])
@@ -91,7 +95,9 @@ def test_the_guard_needs_a_peer_in_each_batch(play: Play) -> None:
         play.plan(guard=True)
     play.hosts["app4"]["measure_peer"] = "db1"
     assert play.plan(guard=True)["sizes"] == [1, 2, 1]
-    assert play.begin("app1")["measures"]
+    assert stages_of(play.begin("app1")) == [
+        *("preflight", "measuring before", "applying", "verifying", "measuring after", "confirming")
+    ]
     with pytest.raises(AnsibleActionFail, match=r"report_material_pct 50\), and was on .*_pct 5\)"):
         play.plan(guard=True, material_pct=50)
 
@@ -250,7 +256,7 @@ def test_outside_the_window_no_batch_begins(play: Play, monkeypatch: pytest.Monk
     monkeypatch.setattr(Display(), "warning", said.append)
     # check mode warns and goes on
     play.plan(check=True, not_after="2026-01-01 00:00")
-    assert play.begin("app1", check=True)["number"] == 1
+    assert stages_of(play.begin("app1", check=True)) == ["preflight", "applying"]
     (warning,) = said
     assert warning.startswith("batch 1 would not begin now: ") and "The change window closed" in warning
     assert not list(play.folder.iterdir())
@@ -282,7 +288,11 @@ def test_a_second_start_goes_on_after_the_last_good_batch(play: Play) -> None:
     decided = play.plan()
     assert (decided["order"], decided["sizes"]) == (["app2", "app3", "app4"], [2, 1])
     begun = play.begin("app2", "app3")
-    assert (begun["again"], begun["measurement"]) == (True, f"{CHANGE}-batch-2-2")
+    assert [(one["name"], one["call"]) for one in begun["stages"][:2]] == [
+        ("preflight", {"zpower_rollback": True}),
+        ("preflight", {"zpower_confirm_within": ""}),
+    ]
+    assert begun["measurement"] == f"{CHANGE}-batch-2-2"
     assert set(play.values(2).values()) == {"unknown"}
     play.alive.remove("app3")
     stopped(play, "app2", "preflight")

@@ -67,13 +67,13 @@ def test_two_controllers_do_not_take_a_rollout_in_turns(tmp_path: Path, here: He
 def test_a_run_that_was_taken_over_ends_with_an_error_and_leaves_the_batch_alone(tmp_path: Path, here: Here) -> None:
     here("awx-1")
     first = in_batch_2(tmp_path)
-    assert first.step("owned", "app2")["own"]
+    assert first.step("owned", "app2")["stages"]
     here("awx-2")
     second = Play(tmp_path)
     plan = second.plan(take_over=run_of(first))
     assert plan["order"] == ["app2", "app3", "app4"]
     assert plan["runs"] == [run["id"] for run in second.kept["runs"]], "hosts let it take back what the first has set"
-    assert second.begin("app2", "app3")["again"]
+    assert second.begin("app2", "app3")["stages"][0]["call"] == {"zpower_rollback": True}
     before = everything(tmp_path)
     taken = TAKEN.format(run=run_of(second))
     here("awx-1")
@@ -88,10 +88,10 @@ def test_a_run_that_was_taken_over_ends_with_an_error_and_leaves_the_batch_alone
             step()
     with pytest.raises(ValueError, match=taken):
         first.close({}, "")
-    assert not first.step("owned", "app2")["own"], "nothing is taken back on the hosts"
+    assert not first.step("owned", "app2")["stages"], "nothing is taken back on the hosts"
     assert everything(tmp_path) == before
     here("awx-2")
-    assert second.step("owned", "app2")["own"]
+    assert second.step("owned", "app2")["stages"]
     second.good("app2", "app3")
     assert second.batch(2)["state"] == "good"
 
@@ -100,9 +100,9 @@ def test_a_state_that_nobody_can_read_does_not_keep_the_hosts_on_probation(tmp_p
     play = in_batch_2(tmp_path)
     path = tmp_path / "rollouts" / CHANGE / "rollout.json"
     path.write_text("{")
-    assert play.step("owned", "app2")["own"]
+    assert play.step("owned", "app2")["stages"]
     path.unlink()
-    assert play.step("owned", "app2")["own"]
+    assert play.step("owned", "app2")["stages"]
     with pytest.raises(AnsibleActionFail, match="no longer belongs to this run, which ends now: its file has no run$"):
         play.judge("app2", "verifying")
 
@@ -162,7 +162,7 @@ def test_a_rollout_of_0_9_0_goes_on(tmp_path: Path, here: Here, monkeypatch: pyt
     as_of_0_9_0(play)  # an old version has taken it over
     with pytest.raises(AnsibleActionFail, match="no longer belongs to this run, which ends now: its last run began at"):
         play.begin("app4")
-    assert not play.step("owned", "app4")["own"]
+    assert not play.step("owned", "app4")["stages"]
 
 
 @pytest.mark.gate

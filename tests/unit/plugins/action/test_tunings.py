@@ -20,9 +20,12 @@ from ansible.playbook.task import Task
 from ansible.template import Templar
 from ansible.utils.display import Display
 from ansible_collections.zpower.sap_tuning.plugins.action import tuning, tunings
-from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import known_tunings
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.controller import runs
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COLLECTION, trusted
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import (
+    COLLECTION,
+    known_tunings,
+    trusted,
+)
 
 PLAY = {"ansible_play_hosts": ["app1"], "hostvars": {"app1": {}}, "inventory_hostname": "app1"}
 LESS = {
@@ -191,10 +194,10 @@ def test_rows_and_diffs_of_all_tunings_are_one_list() -> None:
 
 @pytest.mark.parametrize("text, words", [("{{ nowhere }}", "nowhere"), ("{{ 1 / 0 }}", "division by zero")])
 def test_a_mistake_in_a_variable_is_the_error_of_its_tuning(text: str, words: str, calls: list[dict[str, Any]]) -> None:
-    result = run({"names": ["cpu_topology", "rps", "smc_r"]}, rps_every=text)
+    result = run({"names": ["cpu_topology", "rps", "smc_r"], "fail": False}, rps_every=text)
     assert calls[0]["names"] == ["cpu_topology", "smc_r"]
     assert list(result["tunings"]) == ["cpu_topology", "rps", "smc_r"]
-    assert result["failed"] and result["msg"].startswith("rps: rps_every: ") and words in result["msg"]
+    assert result["failing"] and result["msg"].startswith("rps: rps_every: ") and words in result["msg"]
     with pytest.raises(AnsibleActionFail, match=f"rps_every: .*{words}"):
         run({"names": ["cpu_topology", "rps"], "stop_on_error": True}, rps_every=text)
     assert len(calls) == 1
@@ -203,40 +206,38 @@ def test_a_mistake_in_a_variable_is_the_error_of_its_tuning(text: str, words: st
 
 def test_an_error_of_a_tuning_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch, tunings={"rps": {"failed": True, "msg": "every: 0 is out of range; use 1 to 8192"}})
-    assert run({"names": ["rps"]})["errors"] == ["rps: rps_every: 0 is out of range; use 1 to 8192"]
+    assert run({"names": ["rps"]})["failing"] == ["rps: rps_every: 0 is out of range; use 1 to 8192"]
 
 
-def test_a_brief_task_that_fails_shows_its_sentences_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_fails_shows_its_sentences_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = {"failed": True, "msg": "no", "tuning": [ROW]}
-    forged = {"module_args": {}, "result": {"tuning": [{**ROW, "verdict": "compliant"}]}}
+    forged = {"module_args": {}, "evidence": {"tuning": [{**ROW, "verdict": "compliant"}]}}
     answering(monkeypatch, failed=True, msg="no", tunings={"rps": wrong}, invocation=forged)
-    short, full = (run({"names": ["rps"], "brief": brief}) for brief in (True, False))
-    assert {name for name in short if name[0] != "_"} == {"changed", "failed", "failing", "invocation", "msg"}
-    assert short["failing"] == ["rps: no"] and full["tuning"][0]["verdict"] == "changed"
-    hidden = short["invocation"].pop("result")
-    assert short["invocation"] == full.pop("invocation"), "what the host says of it does not count"
-    assert {**short, **hidden} == {**full, "invocation": short["invocation"]}
-    assert "tuning" in run({"names": ["rps"], "brief": True, "defer": True})
+    short, full = (run({"names": ["rps"], "fail": fail}) for fail in (True, False))
+    assert {name for name in short if name[0] != "_"} == {"changed", "failed", "failing", "invocation", "msg", "diff"}
+    assert short["failing"] == full["failing"] == ["rps: no"] and (short["failed"], full["failed"]) == (True, False)
+    assert full["tuning"] == [ROW], "what the host says of its evidence does not count"
+    evidence = {"tunings": full["tunings"], "errors": ["rps: no"], "tuning": [ROW], "drift": []}
+    assert short["invocation"]["evidence"] == {**evidence, "waivers": [], "problems": []}
+    waits = {"smc_restart": ["PRD_00"]}
+    assert "tuning" in run({"names": ["rps", "smc"], "defer": True}, **waits), "the second task fails"
 
 
 def test_a_host_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     lost = {"failed": True, "msg": "MODULE FAILURE", "rc": 1}
     monkeypatch.setattr(tunings.ActionModule, "_execute_module", lambda *_arguments, **_more: lost)
     found = run({"names": ["rps"]}, group_names=["sap"])
-    assert {name: found.pop(name) for name in lost} == lost
-    shown = {name: found[name] for name in found if not name.startswith("_ansible")}
-    known = {"waivers": None, "waiver_limits": ["", True, ()], "groups": ["all", "sap"], "strict": []}
-    assert shown == known, "what the evidence tells of the host"
+    assert {name: found[name] for name in found if not name.startswith("_ansible")} == lost
 
 
 def test_limits_of_waivers_count_from_the_day_of_the_run(calls: list[dict[str, Any]]) -> None:
-    last = tunings.waiving.DAY + datetime.timedelta(90)
+    last = tunings.waivers.DAY + datetime.timedelta(90)
     given = {"tuning": "rps", "subject": "*", "hosts": "app1", "reason": "x", "owner": "y", "until": last}
     limits = {"zpower_waiver_days": "90", "zpower_broad_waivers": "fail"}
     with pytest.raises(AnsibleActionFail, match=r"^zpower_waivers, entry 1: it fits every subject, and zpower_broad"):
         run({"names": ["rps"]}, zpower_waivers=[given], **limits)
     given["subject"] = "hsi*"
-    assert run({"names": ["rps"]}, zpower_waivers=[given], **limits)["waiver_limits"] == [last.isoformat(), False, ()]
+    assert run({"names": ["rps"]}, zpower_waivers=[given], **limits)["changed"]
     given["until"] = last + datetime.timedelta(1)
     with pytest.raises(AnsibleActionFail, match=f"zpower_waiver_days allows {last} at the latest"):
         run({"names": ["rps"]}, zpower_waivers=[given], **limits)
@@ -316,7 +317,8 @@ def test_rows_of_the_platform_check_count_too(
     monkeypatch.setattr(tunings.ActionModule, "_execute_module", execute)
     variables = {"platform_threads_per_core": "{{ wanted }}", "wanted": 2, "ansible_run_tags": ("platform",)}
     for policy in ("fail", "warn"):
-        found = run({"names": ["rps"], "check_platform": True, "drift": policy}, check=True, **variables)
+        arguments = {"names": ["rps"], "check_platform": True, "drift": policy, "fail": False}
+        found = run(arguments, check=True, **variables)
         call = seen.pop()
         assert (call["names"], call["check_platform"], seen) == ([], True, [])
         assert (int(call["platform"]["threads_per_core"]), call["platform"]["tunings"]) == (2, ["rps"])
@@ -339,11 +341,14 @@ def test_a_waived_row_is_no_drift(monkeypatch: pytest.MonkeyPatch, hosts: object
     answering(monkeypatch, tuning=[platform_row("drifted")])
     waiver = {"tuning": "platform", "subject": "SM*", "hosts": hosts, "reason": "ticket {{ 4 + 3 }}", "owner": "ops"}
     given = {"zpower_waivers": [{**waiver, "until": until}], "group_names": ["sap_app_servers"]}
-    found = run({"names": [], "check_platform": True, "drift": "fail"}, **given)
+    found = run({"names": [], "check_platform": True, "drift": "fail", "fail": False}, **given)
     assert found["failing"] == ([] if waived else ["drifted!"])
     assert found["tuning"] == [platform_row("drifted")], "the records keep their verdicts"
-    expected = {**waiver, "reason": "ticket 7", "until": str(until)}
-    assert json.loads(json.dumps(found["waivers"])) == [expected]
+    (row,), (use,) = (found["invocation"]["evidence"][name] for name in ("tuning", "waivers"))
+    fits = hosts != ["app2"]
+    assert row["verdict"] == ("waived" if waived else "drifted") and ("waiver" in row) is fits
+    assert (use["reason"], use["until"], use["here"]) == ("ticket 7", str(until), fits)
+    assert use["uses"] == ({"SMT": "applied" if waived else "expired"} if fits else {})
 
 
 @pytest.mark.parametrize("rollback", [True, "true", "{{ 1 == 1 }}"])
@@ -352,7 +357,7 @@ def test_no_waiver_accepts_a_value_that_is_not_taken_back(monkeypatch: pytest.Mo
     arguments = {"names": [], "check_platform": True, "drift": "fail"}
     assert run(arguments, zpower_waivers=[WAIVER])["failing"] == []
     found = run(arguments, zpower_waivers=[WAIVER], zpower_rollback=rollback)
-    assert (found["failing"], found["waivers"]) == (["drifted!"], None)
+    assert (found["failing"], found["invocation"]["evidence"]["waivers"]) == (["drifted!"], [])
 
 
 def test_after_a_rollback_the_platform_check_only_looks_for_tunings(calls: list[dict[str, Any]]) -> None:
@@ -411,7 +416,7 @@ def test_a_host_whose_instances_may_be_restarted_for_smc_waits_for_its_turn(
 def test_a_mistake_is_not_deferred() -> None:
     order = {"__sap_profile_order": {"later": {"app1": 0}}}
     result = run({"names": ["sap_profile"], "defer": True}, sap_profile_sid="{{ nowhere }}", **order)
-    assert result["deferred"] == [] and "nowhere" in result["errors"][0]
+    assert result["failed"] and "nowhere" in result["failing"][0]
 
 
 CONFLICT = "rps hsi0: /etc/udev/rules.d/99-site.rules line 1 wins over the stored value at the next boot (udev rule)"
@@ -425,7 +430,7 @@ def preflight(monkeypatch: pytest.MonkeyPatch, *rows: dict[str, Any], **variable
         return {"changed": True, "tunings": {"rps": {}}, "tuning": list(rows), "preflight": [CONFLICT]}
 
     monkeypatch.setattr(tunings.ActionModule, "_execute_module", execute)
-    arguments = {"names": ["rps"], "check_platform": True, "preflight": True, "defer": True}
+    arguments = {"names": ["rps"], "check_platform": True, "preflight": True, "defer": True, "fail": False}
     return run(arguments, check=True, **variables)
 
 

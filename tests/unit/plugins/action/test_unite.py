@@ -12,9 +12,9 @@ from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import evidence_unite as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, slices
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.writing import write_formats
-from evidence_samples import row, run
+from evidence_samples import result, row, run
 from playing import ansible_playbook
 
 
@@ -23,8 +23,8 @@ def fixture_folder(tmp_path: Path) -> Path:
     """A run with two slices that were brought together."""
     for host in ("app1", "app2"):
         one = slices.new_slice(tmp_path / "results", "verify", "4711", "2026-11-20T10:00:00Z")
-        document = build(run(), [host], {host: HostResult("ok", "", [row()])})
-        write_formats(files.FORMATS, (document,), (one.path.parent, one.name), ["json"], check=False)
+        document = build(run(), [host], {host: result("ok", "", [row()])})
+        write_formats(files.FORMATS, (document,), (one.parent, one.stem), ["json"], check=False)
     return tmp_path / "results" / "verify" / "run-4711"
 
 

@@ -17,7 +17,10 @@ from typing import Any
 import pytest
 from ansible.errors import AnsibleUndefinedVariable
 from ansible_collections.zpower.sap_tuning.plugins.callback import tunings
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions import plays
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._answers.rows import rows_of
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import waivers, waiving
 
 Make = Callable[..., Any]
 """Makes a callback."""
@@ -42,20 +45,26 @@ DRIFTED = {**RECORD, "verdict": "drifted", "reason": "hsi0 rx-0: 0, wanted f"}
 HOSTS = ("app1", "app2", "app3")
 
 
-def call(*records: object, **more: object) -> dict[str, Any]:
+def call(*records: dict[str, Any], failing: object = None, **more: object) -> dict[str, Any]:
     """The result of the one call of all tunings of a host."""
-    drift = [record["reason"] for record in records if isinstance(record, dict) and record["verdict"] == "drifted"]
-    return {"tunings": {"rps": {}}, "tuning": list(records), "errors": [], "drift": drift, **more}
+    drift = [record["reason"] for record in records if record["verdict"] == "drifted"]
+    evidence = {"tunings": {"rps": {}}, "tuning": rows_of(list(records)), "errors": [], "drift": drift, **more}
+    told = {} if failing is None else {"failing": failing, "msg": "; ".join(map(str, failing))}
+    return {"invocation": {"evidence": evidence}, **told}
 
 
-TASK = {"action": "zpower.sap_tuning.tunings", "run_once": False, "ignore_unreachable": False}
+TASK = {"run_once": False, "ignore_unreachable": False}
 
 
 def task(**more: Any) -> Any:
-    return SimpleNamespace(get_name=lambda: "Set values", **{**TASK, **more})
+    name = {"action": "zpower.sap_tuning.tunings", "resolved_action": more.get("action"), **more}
+    return SimpleNamespace(get_name=lambda: "Set values", **{**TASK, **name})
 
 
-def outcome(host: str, result: object, its_task: Any = None) -> Any:
+def outcome(host: str, result: dict[str, Any], its_task: Any = None) -> Any:
+    """The outcome of a task of this collection; records are those of a single tuning, parsed by its action."""
+    if "tuning" in result and its_task is None:
+        its_task, result = task(action="zpower.sap_tuning.rps"), {**result, "tuning": rows_of(result["tuning"])}
     return SimpleNamespace(host=host, result=result, task=its_task or task())
 
 
@@ -150,7 +159,7 @@ def rows(one: Any) -> list[str]:
     return [line for line in one._display.lines[head + 1 :] if "  " in line]
 
 
-def ran(one: Any, *results: object, **others: object) -> Any:
+def ran(one: Any, *results: dict[str, Any], **others: dict[str, Any]) -> Any:
     """Send these results of app1, and one result of each other host, and end the run."""
     for host, result in [*(("app1", result) for result in results), *others.items()]:
         one.v2_runner_on_ok(outcome(host, result))
@@ -289,24 +298,24 @@ class TestTable:
         ran(one, app2={"tuning": [DRIFTED]})
         assert [(row.split()[0], row.split()[-1]) for row in rows(one)] == [("app2", "drifted")]
 
-    def test_a_brief_task_that_fails_hides_its_rows_from_ansible_alone(self, callback: Make) -> None:
-        one = callback()
-        shown = {"failed": True, "msg": "rps: no", "failing": ["rps: no"]}
-        one.v2_runner_on_failed(outcome("app1", {**shown, "invocation": {"result": {"tuning": [RECORD]}}}))
-        one.v2_playbook_on_stats(Stats(["app1"]))
-        assert ["app1", "rps", "hsi0"] in [row.split()[:3] for row in rows(one)]
-
-    @pytest.mark.parametrize("action", ["zpower.sap_tuning.rps", "ansible.builtin.command"])
-    def test_rows_in_the_invocation_of_other_tasks_do_not_count(self, callback: Make, action: str) -> None:
-        one = callback()
-        one.v2_runner_on_ok(outcome("app1", {"invocation": {"result": {"tuning": [RECORD]}}}, task(action=action)))
+    @pytest.mark.parametrize(
+        ("action", "resolved", "lines"),
+        [
+            ("zpower.sap_tuning.rps", None, 0),
+            ("ansible.builtin.command", None, 0),
+            ("tunings", "ansible.legacy.tunings", 0),
+            ("tunings", "zpower.sap_tuning.tunings", 4),
+        ],
+    )
+    def test_only_answers_that_an_action_of_this_collection_has_parsed_count(
+        self, callback: Make, action: str, resolved: str | None, lines: int
+    ) -> None:
+        one = ran(callback())
+        one.v2_playbook_on_play_start(Play(["app1"], ident="2"))
+        answer = {**call(RECORD), **({"tuning": "text"} if action != "zpower.sap_tuning.rps" else {})}
+        one.v2_runner_on_ok(outcome("app1", answer, task(action=action, resolved_action=resolved)))
         one.v2_playbook_on_stats(Stats())
-        assert one._display.lines == []
-
-    @pytest.mark.parametrize("tuning", [None, "text", {"name": "rps"}, [None, "x", {"name": "rps"}]])
-    def test_results_of_other_modules_are_passed_over(self, callback: Make, tuning: object) -> None:
-        one = ran(callback(), {"tuning": tuning}, "text")
-        assert one._display.lines == []
+        assert len(one._display.lines) == lines
 
     @pytest.mark.parametrize(
         "place", ["name", "subject", "verdict", "before", "after", "reason", "conflicts", "remarks"]
@@ -371,7 +380,7 @@ class TestRollout:
             one.v2_runner_on_failed(outcome(host, {"msg": "no space left"}))
         for host in ("dark", "back"):
             one.v2_runner_on_unreachable(outcome(host, {"msg": "no route"}, task(ignore_unreachable=True)))
-        one.v2_runner_on_failed(outcome("broken", call(errors=["rps: no"], failing=["rps: no"], msg="rps: no")))
+        one.v2_runner_on_failed(outcome("broken", call(errors=["rps: no"], failing=["rps: no"])))
         one.v2_runner_on_failed(outcome("ignored", {"msg": "no"}), ignore_errors=True)
         for host in ("mended", "back"):
             one.v2_runner_on_ok(outcome(host, call(RECORD)))
@@ -555,7 +564,7 @@ class TestEvidence:
         one.v2_runner_on_ok(outcome("app1", wrong))
         one.v2_runner_on_failed(outcome("app1", {"msg": "no"}), ignore_errors=True)
         one.v2_runner_on_ok(outcome("app2", call(errors=["rps: it is broken"])))
-        one.v2_runner_on_ok(outcome("app2", {**call(), "tunings": {"sap_profile": {}}, "errors": ["sap_profile: no"]}))
+        one.v2_runner_on_ok(outcome("app2", call(tunings={"sap_profile": {}}, errors=["sap_profile: no"])))
         one.v2_runner_on_ok(outcome("app2", call(COMPLIANT)))
         one.v2_runner_on_ok(outcome("app3", call(DRIFTED, errors=["smc_r: it is broken"])))
         said = ["smc_r: it is broken", "0, wanted f"]
@@ -599,10 +608,11 @@ class TestEvidence:
             "owner": "Ada",
             "until": "2999-01-31",
         }
-        waivers = [waiver, {**waiver, "tuning": "rsp"}]
-        more = {"platform": {"system": "Linux"}, "waivers": waivers}
+        known, problems = waivers.parse([waiver, {**waiver, "tuning": "rsp"}], ["rps"])
+        more = {"platform": {"system": "Linux"}, "problems": problems}
         for host, group in (("app1", "db"), ("app2", "app"), ("app3", "app")):
-            one.v2_runner_on_ok(outcome(host, call(DRIFTED, groups=["all", group], **more)))
+            judged, uses, _demanded = waiving.judge(rows_of([DRIFTED]), known, [host, group], ())
+            one.v2_runner_on_ok(outcome(host, call(tuning=judged, waivers=uses, **more)))
         with pytest.raises(SystemExit):  # the second waiver waives nothing
             one.v2_playbook_on_stats(Stats())
         found = document(tmp_path)
@@ -632,7 +642,7 @@ class TestEvidence:
             def undefined(_play: object, _host: object) -> Path:
                 raise AnsibleUndefinedVariable("'x' is undefined")
 
-            monkeypatch.setattr(tunings, "results_folder", undefined)
+            monkeypatch.setattr(plays, "results_folder", undefined)
         with pytest.raises(SystemExit) as ended:
             callback(Play(zpower_evidence="verify", zpower_results=str(results)))
         assert ended.value.code == 2
@@ -660,10 +670,11 @@ class TestEvidence:
         assert said.startswith("the evidence of verify cannot be written: ")
         assert rows(one) and not any(line.startswith("Evidence") for line in shown.lines)
 
-    @pytest.mark.parametrize(("form", "printed"), [("none", []), ("json", [[{**RECORD, "host": "app1"}]])])
+    @pytest.mark.parametrize(("form", "hosts"), [("none", []), ("json", ["app1"])])
     def test_the_format_of_the_table_does_not_matter_for_the_files(
-        self, evidence: Make, tmp_path: Path, form: str, printed: list[Any]
+        self, evidence: Make, tmp_path: Path, form: str, hosts: list[str]
     ) -> None:
+        printed = [[{**rows_of([RECORD])[0], "host": host}] for host in hosts]
         one = evidence()
         one._format = form
         ran(one, call(RECORD, NOTHING))
@@ -726,7 +737,7 @@ class TestEvidence:
         }
         monkeypatch.setattr(tunings.context, "CLIARGS", given)
         monkeypatch.setattr(
-            tunings, "sources_of", lambda _inventory: [str(Path(name).resolve()) for name in given["inventory"]]
+            plays, "sources_of", lambda _inventory: [str(Path(name).resolve()) for name in given["inventory"]]
         )
         evidence("site")
         about = document(tmp_path, "site")["run"]
@@ -735,7 +746,7 @@ class TestEvidence:
         assert about["collection"] != "unknown"
 
 
-@pytest.mark.parametrize("broken", ["build", "Recording.keep", "table.lines"])
+@pytest.mark.parametrize("broken", ["Recording.document", "Recording.keep", "table.lines"])
 def test_any_error_of_the_callback_is_a_sentence_and_an_exit_code(
     evidence: Make, monkeypatch: pytest.MonkeyPatch, shown: Display, broken: str
 ) -> None:

@@ -5,7 +5,8 @@ import pytest
 from ansible.errors import AnsibleError
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
-from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import LookupModule, choose, known_tunings
+from ansible_collections.zpower.sap_tuning.plugins.lookup.tunings import LookupModule
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import choose, known_tunings
 
 
 def test_the_tunings_are_the_files_of_the_folder():

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COLLECTION
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
-from evidence_samples import row, run
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
+from evidence_samples import result, row, run
 
 PAGE = (COLLECTION / "docs" / "evidence.md").read_text("utf-8")
 BLOCKS = re.findall(r"(?s)\n```bash\n(.*?)```", PAGE)
@@ -28,7 +28,7 @@ EXPECTED = {"SHA256SUMS", "SHA256SUMS.sig", "SHA256SUMS.asc"}
 
 def write(results: Path, ended: str | None = "2026-11-20T10:00:09Z") -> Path:
     folder = files.new_folder(results, "verify", "2026-11-20T10:00:00Z")
-    files.write(build(run(ended=ended), ["app1"], {"app1": HostResult("ok", "", [row()])}), folder)
+    files.write(build(run(ended=ended), ["app1"], {"app1": result("ok", "", [row()])}), folder)
     return folder
 
 

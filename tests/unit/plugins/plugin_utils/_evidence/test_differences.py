@@ -12,7 +12,7 @@ import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import differences, files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
-from evidence_samples import platform, row, run
+from evidence_samples import platform, result, row, run
 
 TITLE = "verify of 2026-11-20 10:00:00 UTC → verify of 2026-11-20 10:00:00 UTC"
 
@@ -22,7 +22,7 @@ def of(results: dict[str, HostResult], **more: Any) -> dict[str, Any]:
 
 
 def host(*records: dict[str, Any], facts: object = None, outcome: str = "ok", message: str = "") -> HostResult:
-    return HostResult(outcome, message, list(records), facts)
+    return result(outcome, message, list(records), facts)
 
 
 def lines(one: dict[str, Any], other: dict[str, Any], only: str | None = None) -> list[str]:

@@ -13,15 +13,15 @@ import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._answers import rows
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, files, shapes
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
 from documents import put, schema_errors, schema_of
-from evidence_samples import row, run
+from evidence_samples import result, row, run
 
 
 def one(*records: object, **more: Any) -> dict[str, Any]:
     """The evidence of one host with these records."""
-    return build(run(**more), ["app1"], {"app1": HostResult("ok", "", list(records))})
+    return build(run(**more), ["app1"], {"app1": result("ok", "", list(records))})
 
 
 class Marked(str):
@@ -72,7 +72,7 @@ def test_rows_stand_as_the_module_returned_them_and_the_last_of_a_subject_counts
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "verdicts", "more", "result"),
+    ("outcomes", "verdicts", "more", "expected"),
     [
         (["ok", "ok"], ["compliant", "not_applicable", "waived"], {}, "compliant"),
         (["ok", "ok"], ["compliant", "unsupported", "waived"], {}, "partial"),
@@ -98,11 +98,11 @@ def test_rows_stand_as_the_module_returned_them_and_the_last_of_a_subject_counts
         ([], [], {}, "nothing"),
     ],
 )
-def test_the_result(outcomes: list[str], verdicts: list[str], more: dict[str, Any], result: str) -> None:
+def test_the_result(outcomes: list[str], verdicts: list[str], more: dict[str, Any], expected: str) -> None:
     records = [row(subject=f"hsi{place}", verdict=verdict) for place, verdict in enumerate(verdicts)]
-    results = {f"app{n}": HostResult(outcome, "", records if n == 0 else None) for n, outcome in enumerate(outcomes)}
+    results = {f"app{n}": result(outcome, "", records if n == 0 else None) for n, outcome in enumerate(outcomes)}
     made = build(run(**more), results, results)
-    assert made["result"] == result
+    assert made["result"] == expected
     assert schema_errors("evidence", made) == []
 
 
@@ -144,7 +144,7 @@ def test_the_headline(made: dict[str, Any], headline: str) -> None:
     ],
 )
 def test_what_is_no_record_is_an_error_and_never_a_success(records: object, reason: str) -> None:
-    made = build(run(), ["app1"], {"app1": HostResult("ok", "", records)})
+    made = build(run(), ["app1"], {"app1": result("ok", "", records)})
     assert made["result"] == "error"
     (found,) = made["hosts"][0]["rows"]
     assert found["verdict"] == "failed"
@@ -159,7 +159,7 @@ def test_what_a_host_sends_has_a_bounded_size() -> None:
     wide = dict.fromkeys(map(str, range(20_000)), "y" * 10_000)
     record = row(wanted=deep, before={"running": wide, "stored": [1e308 * 10, 10**400]}, reason="z" * 10**6)
     record["remarks"] = ["r" * 10_000] * 10_000
-    made = build(run(), ["app1"], {"app1": HostResult("ok", "m" * 10**6, [record, *[7] * 10_000], {"x": wide})})
+    made = build(run(), ["app1"], {"app1": result("ok", "m" * 10**6, [record, *[7] * 10_000], {"x": wide})})
     assert schema_errors("evidence", made) == []
     host = made["hosts"][0]
     assert len(json.dumps(host["rows"][0])) < 2_000_000 and len(host["message"]) == rows.LONGEST_TEXT
@@ -188,7 +188,7 @@ def test_types_of_ansible_core_become_plain_ones() -> None:
 )
 def test_what_is_not_a_run_is_refused(more: dict[str, Any], outcome: str, named: str) -> None:
     with pytest.raises(ValueError, match=named):
-        build(run(**more), ["app1"], {"app1": HostResult(outcome)})
+        build(run(**more), ["app1"], {"app1": result(outcome)})
 
 
 class TestFiles:

@@ -9,9 +9,9 @@ from typing import Any
 import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, table, values
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
-from evidence_samples import row, run, waived, waiver
+from evidence_samples import result, row, run, waiver
 
 
 def texts(made: dict[str, Any], verbose: bool = False) -> list[str]:
@@ -42,9 +42,7 @@ def test_failing_rows_first_reasons_once_totals_last() -> None:
 
 
 def test_columns_are_aligned() -> None:
-    made = build(
-        run(), ["app1", "a"], {"app1": HostResult("ok", "", [row(verdict="drifted")]), "a": HostResult("skipped")}
-    )
+    made = build(run(), ["app1", "a"], {"app1": result("ok", "", [row(verdict="drifted")]), "a": result("skipped")})
     assert texts(made)[:3] == [
         "host  tuning  subject  running   stored         next boot  verdict",
         "a     -       -        -         -              -          skipped",
@@ -54,8 +52,8 @@ def test_columns_are_aligned() -> None:
 
 @pytest.mark.parametrize("count", [6, 7, 300])
 def test_equal_rows_of_many_hosts_stand_once_and_of_few_hosts_each_by_itself(count: int) -> None:
-    results = {f"app{n}": HostResult("ok", "", [row(verdict="drifted")]) for n in range(1, count + 1)}
-    results |= {f"lost{n}": HostResult("unreachable", "gone") for n in range(1, count + 1)}
+    results = {f"app{n}": result("ok", "", [row(verdict="drifted")]) for n in range(1, count + 1)}
+    results |= {f"lost{n}": result("unreachable", "gone") for n in range(1, count + 1)}
     lines = table.lines(build(run(), results, results))
     rows = [line.text for line in lines if line.tone in ("drifted", "unreachable") and ":" not in line.text]
     if count == 6:
@@ -66,7 +64,7 @@ def test_equal_rows_of_many_hosts_stand_once_and_of_few_hosts_each_by_itself(cou
 
 
 def test_verbose_shows_every_row_and_its_remarks() -> None:
-    made = build(run(), ["app1"], {"app1": HostResult("ok", "", [row(remarks=["be careful"])])})
+    made = build(run(), ["app1"], {"app1": result("ok", "", [row(remarks=["be careful"])])})
     assert texts(made) == ["1 compliant row is not shown; -v shows them", "1 host: 1 ok. 1 row: 1 compliant."]
     assert texts(made, verbose=True)[1:] == [
         "app1  rps     hsi0     ffff     rps_cpus=ffff  ffff       compliant",
@@ -77,7 +75,7 @@ def test_verbose_shows_every_row_and_its_remarks() -> None:
 
 @pytest.mark.parametrize(("kind", "words"), [("rollback", "nothing to take back"), ("verify", "no tuning was checked")])
 def test_hosts_without_rows_are_named(kind: str, words: str) -> None:
-    made = build(run(kind), ["app1", "app2"], {name: HostResult("ok") for name in ("app1", "app2")})
+    made = build(run(kind), ["app1", "app2"], {name: result("ok") for name in ("app1", "app2")})
     assert texts(made) == [f"app1, app2: {words}", "2 hosts: 2 ok. 0 rows."]
     assert texts(build(run(kind), [], {})) == ["0 hosts. 0 rows."]
     assert texts(build(run(kind, ended=None), ["app1"], {}))[-1] == "Unfinished. 1 host: 1 not reached. 0 rows."
@@ -85,8 +83,8 @@ def test_hosts_without_rows_are_named(kind: str, words: str) -> None:
 
 def test_tunings_that_were_never_used_are_named_once_with_their_hosts() -> None:
     rows = [row("smc_r", "all", reason="nothing to take back: the journal is empty"), row("rps", "all")]
-    results = {name: HostResult("ok", "", rows) for name in ("app1", "app2")}
-    results["app3"] = HostResult("ok", "", [row("rps", "hsi0", "changed")])
+    results = {name: result("ok", "", rows) for name in ("app1", "app2")}
+    results["app3"] = result("ok", "", [row("rps", "hsi0", "changed")])
     words = texts(build(run("site"), results, results))
     assert "app1, app2: nothing to take back of rps, smc_r" in words
     assert words[-1] == "3 hosts: 3 ok. 5 rows: 1 changed, 4 compliant."
@@ -96,8 +94,9 @@ def test_tunings_that_were_never_used_are_named_once_with_their_hosts() -> None:
 
 
 def test_mistakes_and_expired_waivers_have_a_tone() -> None:
-    known = waived(["app1"], [waiver(hosts="*", until="2026-11-01"), waiver(owner=None)])
-    made = build(run(), ["app1"], {"app1": HostResult("ok", "", [row(subject="eth0", verdict="drifted")])}, known)
+    known = [waiver(hosts="*", until="2026-11-01"), waiver(owner=None)]
+    rows = [row(subject="eth0", verdict="drifted")]
+    made = build(run(), ["app1"], {"app1": result("ok", "", rows, accepted=known)})
     tones = [(line.tone, line.text[:30]) for line in table.lines(made)][-4:-1]
     assert tones == [
         ("", "app1: eth0 rx-0: off (mask 0),"),

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, waivers, waiving
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, Waived, build
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
 from documents import schema_errors
-from evidence_samples import TUNINGS, row, run, waived, waiver
+from evidence_samples import TUNINGS, result, row, run, waiver
 
 TODAY = datetime.date(2026, 11, 20)
 
@@ -22,8 +22,9 @@ def mistakes(value: object) -> list[str]:
 
 def applied(records: list[dict[str, Any]], value: object, **more: Any) -> dict[str, Any]:
     """The evidence of app4, a member of the group db."""
-    results = {"app4": HostResult(more.pop("outcome", "ok"), "", records)}
-    return build(run(**more), ["app4"], results, waived(["app4"], value, {"app4": ["db"]}))
+    known = {"accepted": None if more.get("kind") == "rollback" else value, "names": ["app4", "db"]}
+    results = {"app4": result(more.pop("outcome", "ok"), "", records, **known)}
+    return build(run(**more), ["app4"], results)
 
 
 def the_row(made: dict[str, Any]) -> dict[str, Any]:
@@ -50,14 +51,14 @@ class TestLimits:
             ),
             (waiver(subject="/*", tuning="sap_profile"), ("", False), "it fits every subject, and"),
             *((waiver(hosts=["db", one]), ("", False), "it fits every host, and") for one in ("?*", "a*", "[!x]*")),
-            (waiver(hosts=["d?"]), ("", False, (("d?",),)), "it fits every host, and"),
+            (waiver(hosts=["d?"]), ("", False, {"all": ["d1", "d2"]}), "it fits every host, and"),
         ],
     )
     def test_what_is_beyond_them_is_a_mistake_and_waives_nothing(
         self, given: dict[str, Any], limits: tuple[Any, ...], sentence: str
     ) -> None:
         found, wrong = waivers.parse([given, waiver(owner="Grace")], TUNINGS, waivers.WaiverLimits(*limits))
-        assert [one.owner for one in found] == ["Grace"]
+        assert [one["owner"] for one in found] == ["Grace"]
         assert len(wrong) == 1 and wrong[0].startswith(f"zpower_waivers, entry 1: {sentence}")
         assert waivers.parse([given], TUNINGS)[1] == []
         within = [waiver(until="2027-02-18", subject="e*", hosts=["app*", "allhosts", "?"])]
@@ -70,19 +71,14 @@ class TestLimits:
     def test_patterns_and_groups_that_fit_the_whole_inventory_are_broad(self, hosts: object, broad: bool) -> None:
         groups = {"all": ["app1", "app2", "db"], "sap": ["app1", "app2", "db"], "ungrouped": []}
         given = [waiver(hosts=hosts, until="2027-12-31")]
-        limits = waivers.WaiverLimits.of(["", True, waivers.of_everyone(given, groups)])
+        limits = waivers.WaiverLimits(groups=groups)
         (found,), wrong = waivers.parse(given, TUNINGS, limits)
-        assert (found.everyone, wrong) == (broad, [])
+        assert (found.get("everyone", False), wrong) == (broad, [])
         made = applied([row(subject="eth0", verdict="drifted")], given)
         assert schema_errors("evidence", made) == []
         assert bool(waivers.parse(given, TUNINGS, limits._replace(broad=False))[1]) is broad
-        assert waivers.of_everyone(given, {"all": ["db"]}) == [], "the only host of an inventory"
-
-    def test_each_host_has_its_own(self) -> None:
-        given = [waiver(hosts="*")]
-        limits = {"app2": waivers.WaiverLimits(broad=False)}
-        found, wrong = waivers.gather({"app1": given, "app2": given}, TUNINGS, limits)
-        assert [len(found[host]) for host in found] == [1, 0] and len(wrong) == 1
+        (found,), _wrong = waivers.parse(given, TUNINGS, waivers.WaiverLimits(groups={"all": ["db"]}))
+        assert "everyone" not in found, "the only host of an inventory"
 
     @pytest.mark.parametrize(
         ("more", "words"),
@@ -98,14 +94,12 @@ class TestLimits:
 
 class TestParsing:
     def test_a_waiver(self) -> None:
-        found, wrong = waivers.parse(
-            [waiver(until=datetime.date(2026, 12, 10)), waiver(hosts=["db", "app[0-9]"])], TUNINGS
-        )
+        given = [waiver(until=datetime.date(2026, 12, 10)), waiver(hosts=["db", "app[0-9]"])]
+        found, wrong = waivers.parse(given, TUNINGS, today=TODAY)
         assert wrong == []
-        assert found[0] == waivers.Waiver(
-            "rps", "eth*", ("db",), "replaced in January", "Ada Byron", datetime.date(2026, 12, 10)
-        )
-        assert found[1].hosts == ("db", "app[0-9]")
+        used = {"days_left": 20, "soon": True, "state": "unused", "rows": 0}
+        assert found[0] == {**waiver(), "hosts": ["db"], **used}
+        assert found[1]["hosts"] == ["db", "app[0-9]"]
 
     @pytest.mark.parametrize("value", [None, [], ()])
     def test_none(self, value: object) -> None:
@@ -142,8 +136,9 @@ class TestParsing:
         assert words in sentence
 
     def test_the_rest_of_a_list_holds_and_a_mistake_on_many_hosts_is_told_once(self) -> None:
-        found, wrong = waivers.gather({f"app{number}": [waiver(owner=None), waiver()] for number in range(50)})
-        assert len(wrong) == 1 and len(found) == 50 and all(len(known) == 1 for known in found.values())
+        results = {name: result(accepted=[waiver(owner=None), waiver()]) for name in ("app1", "app2")}
+        made = build(run(), results, results)
+        assert len(made["problems"]) == 1 and len(made["waivers"]) == 1
 
 
 class TestApplying:
@@ -231,7 +226,8 @@ class TestApplying:
         assert state(made) == "not_checked" and waiving.sentence(made["waivers"][0]) == ""
 
     def test_a_waiver_in_the_variables_of_one_host_holds_for_it_alone(self) -> None:
-        by_host, _wrong = waivers.gather({"app1": [waiver(hosts="*")], "app2": []})
-        results = {name: HostResult("ok", "", [row(subject="eth0", verdict="drifted")]) for name in by_host}
-        made = build(run(), results, results, Waived(by_host))
+        drift = [row(subject="eth0", verdict="drifted")]
+        given = {"app1": [waiver(hosts="*")], "app2": []}
+        results = {name: result("ok", "", drift, accepted=value, names=[name]) for name, value in given.items()}
+        made = build(run(), results, results)
         assert [host["rows"][0]["verdict"] for host in made["hosts"]] == ["waived", "drifted"]

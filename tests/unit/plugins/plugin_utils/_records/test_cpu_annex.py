@@ -208,7 +208,7 @@ def test_intervals_of_a_file_are_kept_in_utc(tmp_path):
 @pytest.mark.parametrize("text", ["", "1", "+1", "3600", "+01:60", "+15:00", "CET", "+01:00:00"])
 def test_what_is_no_offset_is_one_sentence(text):
     assert {cpu_files.utc_offset(utc) for utc in ("Z", "UTC", "+00:00", "-0000")} == {timedelta()}
-    with pytest.raises(CpuFileError, match="the offset of local time from UTC belongs there, such as .01:00"):
+    with pytest.raises(CpuFileError, match="it must be the offset of local time from UTC, such as .01:00"):
         cpu_files.utc_offset(text)
 
 
@@ -272,10 +272,8 @@ def test_annexes_fit_schema_and_check(item):
     [
         (["schema"], "zpower.sap_tuning/cpu/2", "schema"),
         (["change"], "../other", "change"),
-        (["host"], "", "host"),
         (["end"], "both", "end"),
         (["files"], [], "files"),
-        (["files", 0], 7, "files[0]"),
         (["files", 0, "file"], None, "files[0]"),
         (["files", 0, "format"], "sar", "files[0]"),
         (["files", 0, "replace"], 1, "files[0].replace"),
@@ -285,7 +283,6 @@ def test_annexes_fit_schema_and_check(item):
         (["files", 0, "intervals", 1, "elapsed_s"], 0, "elapsed_s and ncpu above 0"),
         (["files", 0, "intervals", 1, "user_s"], -1, "user_s"),
         (["files", 0, "intervals", 1, "user_s"], None, "user_s"),
-        (["files", 0, "intervals", 1, "steal_s"], "1", "steal_s"),
         (["files", 0, "intervals", 1, "softirq_s"], True, "softirq_s"),
     ],
 )
@@ -300,9 +297,7 @@ def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
     item["files"][0]["intervals"].reverse()
     assert "begins before the one before it ends" in validate(item)
     for value in (float("nan"), float("inf"), 10**400):
-        item = annex()
-        item["files"][0]["intervals"][0]["user_s"] = value
-        assert "user_s" in validate(item)
+        assert "user_s" in validate(put(annex(), ["files", 0, "intervals", 0, "user_s"], value))
     assert validate(None) and validate([annex()])
 
 

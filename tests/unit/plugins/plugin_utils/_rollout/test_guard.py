@@ -16,6 +16,7 @@ from comparing import fail, spoil
 SAME = factory.Plan(change="rps-batch-2", design="blocks")
 HOSTS = SAME.hosts
 LIMITS = Options(max_runs=0, cpu_pct=5.0)
+PLANNED = {"cpu_pct": 5.0, "workloads": ["niping"]}
 WHERE = "app1 → app2, pingpong-1000B"
 
 
@@ -293,23 +294,23 @@ def test_hostile_text():
 def test_records_on_disk(tmp_path):
     records = change(effect=0.15)
     factory.write_change(tmp_path, records)
-    from_disk = guard.judge(tmp_path, SAME.change, HOSTS, LIMITS)
+    from_disk = guard.judge(tmp_path, SAME.change, HOSTS, PLANNED)
     assert {**from_disk, "report": ""} == judged(records)
     assert from_disk["sentences"]
-    assert guard.judge(str(tmp_path), SAME.change, HOSTS, replace(LIMITS, material_pct=50.0))["sentences"] == []
+    assert guard.judge(str(tmp_path), SAME.change, HOSTS, {**PLANNED, "material_pct": 50.0})["sentences"] == []
     with pytest.raises(ValueError, match="change is '../x'"):
-        guard.judge(tmp_path, "../x", HOSTS, LIMITS)
+        guard.judge(tmp_path, "../x", HOSTS, PLANNED)
 
 
 def test_records_that_are_broken_or_cannot_be_read_stop(tmp_path, monkeypatch):
     """Also those of a host that is the peer of another one, and although a host without records is only noted."""
-    found = guard.judge(tmp_path, SAME.change, HOSTS, LIMITS)
+    found = guard.judge(tmp_path, SAME.change, HOSTS, PLANNED)
     assert len(found["sentences"]) == 1
     assert any(note.endswith("the folder of the change does not exist.") for note in found["notes"])
     factory.write_change(tmp_path, change())
     for path in (tmp_path / SAME.change / "app1").iterdir():
         path.write_text("{", encoding="utf-8")
-    found = guard.judge(tmp_path, SAME.change, HOSTS, LIMITS)
+    found = guard.judge(tmp_path, SAME.change, HOSTS, PLANNED)
     (sentence,) = found["sentences"]
     assert sentence.startswith("app1: none of its records can be used")
     assert found["notes"][-1] == "And 19 more problems in the report."
@@ -318,5 +319,5 @@ def test_records_that_are_broken_or_cannot_be_read_stop(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(guard, "load_change", refuse)
-    (sentence,) = guard.judge(tmp_path, SAME.change, HOSTS, LIMITS)["sentences"]
+    (sentence,) = guard.judge(tmp_path, SAME.change, HOSTS, PLANNED)["sentences"]
     assert f"{SAME.change} below {tmp_path} cannot be read: Permission denied" in sentence
