@@ -99,7 +99,7 @@ def test_the_guard_needs_a_peer_in_each_batch(play: Play) -> None:
     assert stages_of(play.begin("app1")) == [
         *("preflight", "measuring before", "applying", "verifying", "measuring after", "confirming")
     ]
-    with pytest.raises(AnsibleActionFail, match=r"report_material_pct 50\), and was on .*_pct 5\)"):
+    with pytest.raises(AnsibleActionFail, match=r"report_material_pct 50; .* \(was: .*_pct 5; "):
         play.plan(guard=True, material_pct=50)
 
 
