@@ -155,7 +155,9 @@ def test_one_bad_row_and_nothing_is_written(folder):
     with pytest.raises(AnsibleActionFail) as error:
         imported()
     said = str(error.value)
-    assert said.startswith("settlement.csv: nothing was imported, 30 rows cannot be used. line 4: units is '0'; it must be above 0 ")
+    assert said.startswith(
+        "settlement.csv: nothing was imported, 30 rows cannot be used. line 4: units is '0'; it must be above 0 "
+    )
     assert said.count("it must be") == measurement_import.PROBLEMS_SHOWN and len(said) < 500
     assert not Path("results").exists()
 
