@@ -46,18 +46,15 @@ EFFECT = {
 }
 
 TITLES = {
-    "Hosts": "hosts",
-    "Check mode": "check mode",
     "Tags": "tags",
     "Exit code 2": "exit code 2, if",
     "Variables": "most used variables",
 }
-KEYS = (*TITLES, "More")
+KEYS = ("Hosts", "Check mode", *TITLES, "More")
 
 
 class Variable(NamedTuple):
     name: str
-    type: str
     default: str
     meaning: str
 
@@ -96,10 +93,6 @@ def default_text(value: Any) -> str:
     return code(name) + (f" or {code(other.strip(chr(39)))}" if other and other not in ("''", "none") else "")
 
 
-def type_text(spec: Mapping[str, Any]) -> str:
-    return f"list of {spec['elements']}" if spec.get("elements") else str(spec.get("type", "str"))
-
-
 def meaning(spec: Mapping[str, Any], role: str) -> str:
     """Return the first sentence of the description, the choices, and the keys of a dictionary."""
     text = generate.as_markdown(generate.sentence(generate.paragraphs(dict(spec))[0]), role, {}) + "."
@@ -115,9 +108,7 @@ def meaning(spec: Mapping[str, Any], role: str) -> str:
 def of_role(role: str) -> list[Variable]:
     defaults = defaults_of(role)
     return [
-        Variable(
-            name, type_text(spec), default_text(defaults.get(name, spec.get("default", NEVER))), meaning(spec, role)
-        )
+        Variable(name, default_text(defaults.get(name, spec.get("default", NEVER))), meaning(spec, role))
         for name, spec in specs_of(role).items()
     ]
 
@@ -128,7 +119,7 @@ def of_all() -> list[tuple[str, list[Variable]]]:
         (
             group["title"],
             [
-                Variable(one["name"], one["type"], default_text(one.get("default", NEVER)), one["meaning"])
+                Variable(one["name"], default_text(one.get("default", NEVER)), one["meaning"])
                 for one in group["variables"]
             ],
         )
@@ -156,8 +147,8 @@ def settings() -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
 
 
 def rows(variables: list[Variable]) -> list[str]:
-    lines = ["| variable | type | default | meaning |", "|---|---|---|---|"]
-    return lines + [f"| `{v.name}` | {v.type} | {v.default} | {v.meaning} |" for v in variables]
+    lines = ["| variable | default | meaning |", "|---|---|---|"]
+    return lines + [f"| `{v.name}` | {v.default} | {v.meaning} |" for v in variables]
 
 
 def variables_page() -> str:

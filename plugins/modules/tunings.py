@@ -60,7 +60,7 @@ options:
         value at boot, and whether a checkpoint, also one of values on probation, is in the way. Nothing is written."
       - On the controller, with O(check_platform), the records of the platform that are C(drifted) or C(failed) and that
         no waiver accepts.
-      - A value that only differs from the request is no reason.
+      - A value that only differs from the request does not fail.
     type: bool
     default: false
   drift:

@@ -5,7 +5,7 @@
     run.py [--share N] [--write] [TABLE ...]
 
 TABLE: names of tables, as printed. --share N: play N percent of the experiments. --write: write the tables into
-docs/verdicts_simulated.md. The same share gives the same figures on every machine.
+docs/verdicts_simulated.md for which it has a place. The same share gives the same figures on every machine.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def main() -> int:
     found = tables(options.tables or list(TABLES), options.share, len(os.sched_getaffinity(0)))
     for name, table in found.items():
         print(f"\n{name}\n", *table, sep="\n")
-        if options.write:
+        if options.write and f"<!-- simulation {name}: begin -->" in PAGE.read_text(encoding="utf-8"):
             before, _old, after = between(PAGE.read_text(encoding="utf-8"), f"simulation {name}")
             PAGE.write_text(before + "\n".join(["", *table, "", ""]) + after, encoding="utf-8")
     print(f"\nsimulate: {options.share:g} % of the experiments in {time.monotonic() - begin:.0f} s")

@@ -21,7 +21,7 @@ import make_site  # noqa: E402
     [
         ("docs/measuring.md", "evidence.md#waivers", "evidence.md#waivers"),
         ("docs/measuring.md", "#verdicts", "#verdicts"),
-        ("docs/decisions/identities.md", "../../SECURITY.md#privileges", "../project/security.md#privileges"),
+        ("docs/decisions.md", "../SECURITY.md#privileges", "project/security.md#privileges"),
         ("docs/measuring.md", "schemas", "schemas/index.md"),
         ("docs/awx.md", "awx/settings.yml", "awx/index.md#settingsyml"),
         ("docs/guide/look.md", "../../roles/rps/README.md", "../reference/rps_role.rst"),
