@@ -108,7 +108,7 @@ INSTALLED = [f"tests/lab/test_{name}.py" for name in ("start", "site", "image", 
 
 nox.options.default_venv_backend = "none"
 nox.options.error_on_external_run = False
-nox.options.sessions = ["lint", "unit"]
+nox.options.sessions = ["quick"]
 antsibull_nox.load_antsibull_nox_toml()
 
 

@@ -59,7 +59,11 @@ class ActionModule(ControllerAction):
         if event == "planned":
             hosts = options["hosts"] or [str(host) for host in variables.get("ansible_play_batch") or ()]
             known = {name: role_variables(name) for name in known_tunings()}
-            return levels.planned(options, hosts, known, check)
+            plan = levels.planned(options, hosts, known, check)
+            if "__session_mine" in variables:
+                mine = (variables["hostvars"][host]["__session_mine"] for host in hosts)
+                levels.check_chosen(plan["tunings"], {tuning for tunings in mine for tuning in tunings})
+            return plan
         if event == "decided":
             return levels.decided(options)
         return levels.looked(options, check) if event == "looked" else levels.ended(options, variables, check)

@@ -45,7 +45,6 @@ import contextlib
 import functools
 import json
 import os
-import re
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timezone
@@ -53,103 +52,39 @@ from pathlib import Path
 from typing import Any
 
 from ansible import context
-from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.plugins.callback import CallbackBase
-from ansible.release import __version__ as ansible_core_version
 
 from ..plugin_utils._actions import plays
-from ..plugin_utils._actions.variables import COLLECTION, collection_version, known_tunings
+from ..plugin_utils._actions.variables import COLLECTION, known_tunings
 from ..plugin_utils._answers.answers import RENAMED
 from ..plugin_utils._answers.text import one_line
 from ..plugin_utils._evidence import command, files, refusals, slices, table
-from ..plugin_utils._evidence.document import LOST, build
+from ..plugin_utils._evidence.document import LOST
 from ..plugin_utils._evidence.recording import Loss, Recording
-from ..plugin_utils._evidence.shapes import KINDS, Document, RunFields
+from ..plugin_utils._evidence.shapes import Document
 from ..plugin_utils._rollout import keeping
 
-VARIABLE = "zpower_evidence"
 HELP = COLLECTION / "docs" / "troubleshooting.md"
 HELP_ONLINE = "https://github.com/zpower/sap_tuning/blob/main/docs/troubleshooting.md"
 """For archives that packagers took the documentation out of."""
-PLAYBOOKS = COLLECTION / "playbooks"
-NO_EVIDENCE = "site"
-"""As which kind plays without evidence are shown."""
 SPEAKING = {*known_tunings(), "tuning", "tunings", "platform_settings_info", "leftovers_info", "rollout"}
 """The modules of this collection whose results hold tuning records, or the place of a rollout."""
 SAVING_S = 2.0
 SAVING_SHARE = 0.05
 """How long, and which share of the time of a run, may go into writing evidence before its end."""
-Event = Callable[..., None]
 COLOURS = {
-    "compliant": "green",
-    "changed": "yellow",
-    "pending_restart": "yellow",
-    "observed": "yellow",
-    "unknown": "yellow",
-    "failed": "red",
-    "drifted": "red",
-    "unreachable": "bright red",
-    "not_reached": "red",
-    "waived": "cyan",
-    "skipped": "cyan",
+    **dict.fromkeys(("changed", "pending_restart", "observed", "unknown"), "yellow"),
+    **dict.fromkeys(("failed", "drifted", "not_reached"), "red"),
+    **dict.fromkeys(("waived", "skipped"), "cyan"),
+    **{"compliant": "green", "unreachable": "bright red"},
 }
-LOOKUP_SAID = re.compile(
-    r".*lookup plugin 'zpower\.sap_tuning\.\w+'"
-    r"(?: failed: |\. Error was a <class '[\w.]+'>, original message: )(?P<said>.+)",
-    re.DOTALL,
-)
 
 
 def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def part(outcome: Any, name: str) -> Any:
-    """Host, task or result of the outcome of a task; in ansible-core 2.16 these names have an underscore."""
-    return getattr(outcome, name if hasattr(outcome, name) else f"_{name}")
-
-
-def own_words(text: str) -> str:
-    """The sentence of a lookup plugin of this collection, without the chain that ansible-core puts before it."""
-    found = LOOKUP_SAID.search(text)
-    if found is None:
-        return text.removeprefix("Task failed: ")
-    said = found["said"]
-    half = len(said) // 2
-    # up to ansible-core 2.18 the sentence comes twice
-    return said[: half - 1] if said[: half - 1] == said[half + 1 :] else said
-
-
-def message(result: object, task: Any) -> str:
-    """Why a task failed on a host."""
-    shown = result if isinstance(result, Mapping) else {}
-    items = shown.get("results")
-    failed = [item for item in items if isinstance(item, Mapping) and item.get("failed")] if items else []
-    said = [own_words(str(part.get("msg") or "")) for part in (*failed[:1], shown)]
-    lines = str(shown.get("module_stderr") or "").strip().splitlines()
-    return "; ".join([text for text in said if text][:1] + lines[-1:]) or f"the task {task.get_name()} failed"
-
-
-def run_of(recording: Recording, ended: str | None, stopped: str) -> RunFields:
-    """This run, as the command line names it."""
-    given = context.CLIARGS
-    tags, skipped = ([str(tag) for tag in given.get(name) or ()] for name in ("tags", "skip_tags"))
-    found: RunFields = {
-        "kind": recording.kind,
-        "begun": recording.begun,
-        "ended": ended,
-        "collection": collection_version(COLLECTION),
-        "ansible_core": ansible_core_version,
-        "inventory": ", ".join(map(str, given.get("inventory") or ())),
-        "limit": str(given.get("subset") or "") or None,
-        "tags": [] if tags == ["all"] else tags,
-        "skip_tags": skipped,
-        "check": recording.check or bool(given.get("check")),
-    }
-    return {**found, "stopped": stopped} if stopped else found
-
-
-def honest(method: Event) -> Event:
+def honest(method: Callable[..., None]) -> Callable[..., None]:
     """An event of which an error ends the run with exit code 2. Ansible would only warn, and might end with 0."""
 
     @functools.wraps(method)
@@ -191,7 +126,7 @@ class CallbackModule(CallbackBase):
         self._forget()
 
     def _forget(self) -> None:
-        self._plain = Recording(NO_EVIDENCE, now())
+        self._plain = Recording("site", now())  # for plays without evidence
         self._current = self._plain
         self._recordings: dict[str, Recording] = {}  # those with evidence, by kind
         self._rollout: Mapping[str, Any] = {}  # results and change of its state file, run of this process
@@ -214,26 +149,29 @@ class CallbackModule(CallbackBase):
         inventory = play.get_variable_manager()._inventory
         self._batch = [str(host) for host in inventory.get_hosts(play.hosts)]
         hosts = inventory.get_hosts(play.hosts, ignore_restrictions=True)
-        later = play._uuid == self._play  # a later batch
-        kind = "" if later else self._kind(play)
-        if not later and (kind or Path(play.get_path().rpartition(":")[0]).resolve().parent == PLAYBOOKS):
+        if play._uuid == self._play:  # a later batch
+            if self._wrong:
+                plays.put_in_front(play, self._wrong)
+            return
+        kind, self._wrong = "", ""
+        try:
+            kind = plays.kind(play)
+        except ValueError as error:
+            self._refuse(str(error))
+            self._end_now()
+        if kind or Path(play.get_path().rpartition(":")[0]).resolve().parent == COLLECTION / "playbooks":
             self._ours = True
-            self._refuse(
-                refusals.of_inventory(play.hosts, context.CLIARGS.get("inventory") or (), plays.sources_of(inventory))
-            )
+            sources = context.CLIARGS.get("inventory") or ()
+            self._refuse(refusals.of_inventory(play.hosts, sources, plays.sources_of(inventory)))
             self._refuse("" if hosts else refusals.of_pattern(play.hosts))
             self._end_now()
             self._wrong = self._wrong_variables(play, hosts)
-        elif not later:
-            self._wrong = ""
         if self._wrong:
             plays.put_in_front(play, self._wrong)
-        if later:
-            return
         self._play = play._uuid
         self._hosts = [str(host) for host in hosts]
         # verify with zpower_rollback looks whether everything is taken back
-        back = kind == "verify" and self._rolls_back(play, hosts)
+        back = kind == "verify" and plays.rolls_back(play, hosts)
         kind = "rollback" if back else kind
         self._current = self._recordings.get(kind, self._plain)
         if kind and self._current is self._plain:
@@ -253,18 +191,14 @@ class CallbackModule(CallbackBase):
             self._display.error(sentence)
 
     def _wrong_variables(self, play: Any, hosts: list[Any]) -> str:
+        given, found = context.CLIARGS, ""
         try:
             found = plays.wrong_variables(play, hosts)
-        except Exception as error:  # pylint: disable=broad-exception-caught  # files of variables and templates
-            # before ansible-core 2.19 the text has the file and its line
-            places = [getattr(one, "obj", None) for one in (error, error.__context__)]
-            where = next((f"{place}: " for place in places if getattr(place, "line_num", None)), "")
-            self._refuse(f"the variables of the play '{play.get_name()}' cannot be read: {where}{error}")
-            self._end_now()
-        given = context.CLIARGS
-        if found and (given.get("start_at_task") or "always" in (given.get("skip_tags") or ())):
+        except ValueError as error:
+            self._refuse(str(error))
+        if given.get("start_at_task") or "always" in (given.get("skip_tags") or ()):
             self._refuse(found)  # the task in front would be left out
-            self._end_now()
+        self._end_now()
         return found
 
     def _end_now(self) -> None:
@@ -275,28 +209,12 @@ class CallbackModule(CallbackBase):
             unreachable = any(loss.outcome == "unreachable" for loss in lost)
             raise SystemExit(refusals.UNREACHABLE if unreachable else refusals.EXIT_CODE)
 
-    def _kind(self, play: Any) -> str:
-        value = play.get_vars().get(VARIABLE)
-        kind = next((known for known in KINDS if value == known), "")
-        if value is not None and not kind:
-            self._refuse(
-                f"{VARIABLE} of the play '{play.get_name()}' is {str(value)!r}: one of {', '.join(KINDS)} belongs there"
-            )
-            self._end_now()
-        return kind
-
-    def _rolls_back(self, play: Any, hosts: list[Any]) -> bool:
-        try:
-            return bool(boolean(plays.variable(play, hosts[0] if hosts else None, "zpower_rollback"), strict=False))
-        except Exception:  # pylint: disable=broad-exception-caught  # the call on each host says what is wrong
-            return False
-
     def _make_folder(self, one: Recording, play: Any, host: Any) -> None:
         try:
             results = plays.results_folder(play, host)
             if run := slices.run_name(plays.variable(play, host, slices.VARIABLE)):
                 one.slice = slices.new_slice(results, one.kind, run, one.begun)
-            one.folder = one.slice.folder if one.slice else files.new_folder(results, one.kind, one.begun)
+            one.folder = one.slice.parents[1] if one.slice else files.new_folder(results, one.kind, one.begun)
         except Exception as error:  # pylint: disable=broad-exception-caught  # templates raise anything in 2.16
             self._cannot_write(one, error)
             return
@@ -307,21 +225,21 @@ class CallbackModule(CallbackBase):
 
     @honest
     def v2_runner_on_ok(self, result: Any) -> None:
-        self._current.run(self._keep(result), part(result, "task").run_once)
+        host, task, _given = self._keep(result)
+        self._current.run(host, task.run_once)
 
     @honest
     def v2_runner_on_skipped(self, result: Any) -> None:
-        self._current.skip(self._keep(result))
+        self._current.skip(self._keep(result)[0])
 
     @honest
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        host, task = self._keep(result), part(result, "task")
+        host, task, given = self._keep(result)
         if ignore_errors and (task.run_once or not self._current.judges):
             self._current.run(host, task.run_once)
             return
-        given = part(result, "result")
-        said, drift = message(given, task), False
-        if isinstance(given, Mapping) and isinstance(given.get("failing"), list):
+        said, drift = plays.message(given, task), False
+        if isinstance(given.get("failing"), list):
             # of the action tunings; drift has rows, so only errors need a message
             said, drift = self._current.errors(host) or said, self._current.only_drift(host)
         # Ansible fails all hosts of the batch with a task that runs once
@@ -330,20 +248,19 @@ class CallbackModule(CallbackBase):
 
     @honest
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        host, task = self._keep(result), part(result, "task")
+        host, task, given = self._keep(result)
         if task.ignore_unreachable and not self._current.judges:
             self._current.run(host)
         else:
-            self._lose(Loss("unreachable", message(part(result, "result"), task), host, [host]))
+            self._lose(Loss("unreachable", plays.message(given, task), host, [host]))
 
-    def _keep(self, outcome: Any) -> str:
-        """Keep what a task of this collection says of its host; other answers have passed no door."""
-        host, task, found = str(part(outcome, "host")), part(outcome, "task"), part(outcome, "result")
+    def _keep(self, outcome: Any) -> tuple[str, Any, Mapping[str, Any]]:
+        """Host, task and result, after what a task of this collection says is kept; other answers passed no door."""
+        host, task, found = str(plays.part(outcome, "host")), plays.part(outcome, "task"), plays.part(outcome, "result")
         where, _dot, name = task.action.rpartition(".")
-        if (name := RENAMED.get(name, name)) not in SPEAKING:
-            return host
-        if (where or str(task.resolved_action).rpartition(".")[0]) != "zpower.sap_tuning":
-            return host
+        name = RENAMED.get(name, name)
+        if name not in SPEAKING or (where or str(task.resolved_action).rpartition(".")[0]) != "zpower.sap_tuning":
+            return host, task, found
         if name == "rollout":
             self._rollout = found.get("rollout") or self._rollout
             if self._current.judges:
@@ -353,7 +270,7 @@ class CallbackModule(CallbackBase):
         if self._current.keep(host, answer) and self._current is self._plain:
             # a play without evidence counts its hosts if it has to do with tunings
             self._current.plan([*self._hosts, host])
-        return host
+        return host, task, found
 
     def _lose(self, loss: Loss) -> None:
         self._unsaved = True
@@ -363,9 +280,8 @@ class CallbackModule(CallbackBase):
     def _save(self) -> None:
         """Write what has arrived, for a run that is killed: at once, and of a large site not too often."""
         begun = time.monotonic()
-        if not self._unsaved or self._current is self._plain:
-            return
-        if self._spent_s > SAVING_S + SAVING_SHARE * (begun - self._started):
+        late = self._spent_s > SAVING_S + SAVING_SHARE * (begun - self._started)
+        if late or not self._unsaved or self._current is self._plain:
             return
         self._unsaved = False
         self._write(self._current)
@@ -423,10 +339,10 @@ class CallbackModule(CallbackBase):
             return ""
         hosts = [host for document in documents if document["run"]["kind"] == "rollout" for host in document["hosts"]]
         lost = {host["host"]: host["message"] for host in hosts if host["outcome"] in LOST and host["message"]}
-        recording = self._recordings.get("rollout", self._plain)
-        evidence, run = str(recording.folder or ""), self._rollout["run"]
+        evidence = str(self._recordings.get("rollout", self._plain).folder or "")
+        results, change, run = (self._rollout[name] for name in ("results", "change", "run"))
         try:
-            return keeping.close(self._rollout["results"], self._rollout["change"], run, lost, evidence, ended)
+            return keeping.close(results, change, run, lost, evidence, ended)
         except (OSError, ValueError) as error:
             self._refuse(f"the end of the rollout cannot be noted: {error}")
             return ""
@@ -440,8 +356,7 @@ class CallbackModule(CallbackBase):
         ``real``: the losses that were not rescued.
         """
         real = {*self._lost.values()} if real is None else real
-        run = run_of(one, ended, one.stopped(real))
-        document = build(run, one.planned, one.results(real, {host: loss for loss in real for host in loss.hosts}))
+        document = one.document(plays.command_line(), ended, real)
         if one.folder is None:
             return document, ""
         try:
@@ -453,9 +368,9 @@ class CallbackModule(CallbackBase):
             paths = files.write(document, one.folder, files.FORMATS if ended else ("json",)).paths
             return document, paths.get("html") or paths["json"]
         except slices.NotUnitedError as error:
-            why = f"the slices of {one.folder} are not united: {error}; zpower.sap_tuning.unite does it"
-            self._display.warning(why)
-            return document, str(one.slice and one.slice.path)
+            failed = f"the slices of {one.folder} are not united"
+            self._display.warning(f"{failed}: {error}; zpower.sap_tuning.unite does it")
+            return document, str(one.slice)
         except (OSError, ValueError) as error:
             self._cannot_write(one, error)
             return document, ""

@@ -51,7 +51,7 @@ def figures() -> Iterator[dict[str, Any]]:
             path.unlink()
         loaded = (before["cpu"] + used_by(load)["cpu"]) / 2
     ratio = seen["cpu"] / loaded
-    yield {"name": "report_1000_hosts_cpu_of_json_load", "value": round(ratio, 2), "unit": "times", "goal": "<= 2.5"}
+    yield {"name": "report_1000_hosts_cpu_of_json_load", "value": round(ratio, 2), "unit": "times", "goal": "<= 2.6"}
     yield {"name": "report_1000_hosts_memory", "value": round(seen["peak_mb"]), "unit": "MB", "goal": "<= 300"}
     yield {"name": "report_1000_hosts_html", "value": round(megabytes, 2), "unit": "MB", "goal": "<= 5"}
     # seconds depend on the machine, and where they are far above the CPU time somebody else was using that core

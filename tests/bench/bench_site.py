@@ -33,6 +33,7 @@ NAME = "bench"
 FORKS = 20
 ROUNDS = {2: 5, 20: 3, 100: 2}
 SMALL, MEDIUM, LARGE = ROUNDS
+CLOCK = {"verify": "<= 1.9", "site": "<= 2.0"}  # at 20 hosts, over ping
 CALLS = 15  # of each module, for the CPU time on the target
 PROFILE = "/usr/sap/PRD/SYS/profile/PRD_D00_{{ inventory_hostname }}"
 VARIABLES = {
@@ -239,7 +240,7 @@ def over_ping(done: dict[int, list[dict[str, Ran]]]) -> Iterator[dict[str, Any]]
     """Wall time of each play but ping, that over ping's, and the CPU time of the controller over that with ping."""
     for count, plays in done.items():
         for name in [name for name in plays[0] if name != "ping"]:
-            goal = "" if name == "by_hand" else "<= 2"
+            goal = CLOCK.get(name, "") if count == MEDIUM else ""
             yield figure(f"{name}_{count}_hosts", statistics.median(each[name].seconds for each in plays), "s")
             wall = statistics.median(each[name].seconds / each["ping"].seconds for each in plays)
             yield figure(f"{name}_over_ping_{count}_hosts", wall, "times a ping", goal)
@@ -258,20 +259,20 @@ def further_hosts(done: dict[int, list[dict[str, Ran]]]) -> Iterator[dict[str, A
         ]
         yield figure(f"{name}_further_host", statistics.median(further for further, _first in slopes), "s")
         ratio = statistics.median(further / first for further, first in slopes)
-        yield figure(f"{name}_further_host_100_over_20", ratio, "ratio", "<= 1.15" if name != "ping" else "")
+        yield figure(f"{name}_further_host_100_over_20", ratio, "ratio", "<= 1.1" if name != "ping" else "")
 
 
 def memory(name: str, ran: Ran) -> Iterator[dict[str, Any]]:
     """The controller's peak at 100 hosts: of the main process alone, and with its workers."""
     yield figure(f"{name}_main_process_mb", ran.main_mb, "MB")
-    yield figure(f"{name}_controller_mb", ran.tree_mb, "MB", "<= 400")
+    yield figure(f"{name}_controller_mb", ran.tree_mb, "MB")
 
 
 def target(site: Site) -> Iterator[dict[str, Any]]:
     """CPU time of the module's processes on the target, in turn with ping's, and the bytes that Ansible sends."""
     found = site.on_target()
     ratio = statistics.median(ours / ping for ping, ours in found["times"])
-    yield figure("target_cpu_over_ping", ratio, "times a ping", "<= 2.5")
+    yield figure("target_cpu_over_ping", ratio, "times a ping", "<= 2.2")
     for name, column, size in zip(("ping", "tunings"), zip(*found["times"], strict=True), found["bytes"], strict=True):
         yield figure(f"target_{name}_cpu", statistics.median(column), "s")
-        yield figure(f"target_{name}_bytes", size, "bytes", "<= 600000" if name == "tunings" else "")
+        yield figure(f"target_{name}_bytes", size, "bytes", "<= 420000" if name == "tunings" else "")

@@ -26,8 +26,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.compari
     Options,
     compare_change,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import to_html
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import to_html as rollout_html
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import keeping
 from rendering import render
 from report_samples import sample
 
@@ -99,13 +99,15 @@ def experiment() -> str:
 @functools.cache
 def rollout() -> str:
     """A rollout whose second batch was stopped."""
-    return "".join(rollout_html.lines(example_site(rollout_samples.stopped())))
+    return "".join(keeping.FORMATS["html"](example_site(rollout_samples.stopped())))
 
 
 @functools.cache
 def evidence() -> str:
     """A verify of twelve hosts with drift, a waiver and lost hosts."""
-    return "".join(to_html.lines(example_site(evidence_samples.site(collection="0.9.0", inventory="inventory"))))
+    return "".join(
+        files.FORMATS["html"](example_site(evidence_samples.site(collection="0.9.0", inventory="inventory")))
+    )
 
 
 PICTURES = {

@@ -11,18 +11,18 @@ from contextlib import contextmanager
 
 import evidence_samples
 import rollout_samples
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import to_html
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import of_scaling, of_trend
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import to_html as rollout_html
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import keeping
 from rendering import render
 from report_samples import NAMES, fleet, sample
 from series_samples import banking, connections, virtualization
 
 REPORTS = [*NAMES, "fleet"]
 SERIES = {
-    "trend": lambda: of_trend.html(banking()),
-    "scaling": lambda: of_scaling.html(connections()),
-    "guests": lambda: of_scaling.html(virtualization()),
+    "trend": lambda: of_trend.FORMATS["html"](banking()),
+    "scaling": lambda: of_scaling.FORMATS["html"](connections()),
+    "guests": lambda: of_scaling.FORMATS["html"](virtualization()),
 }
 PAGES = [*REPORTS, *SERIES]
 EVIDENCE = {
@@ -40,9 +40,9 @@ EVERYTHING = [*PAGES, *EVIDENCE, *ROLLOUTS]
 def page(name: str) -> bytes:
     """One of EVERYTHING."""
     if name in ROLLOUTS:
-        return "".join(rollout_html.lines(ROLLOUTS[name]())).encode()
+        return "".join(keeping.FORMATS["html"](ROLLOUTS[name]())).encode()
     if name in EVIDENCE:
-        return "".join(to_html.lines(EVIDENCE[name]())).encode()
+        return "".join(files.FORMATS["html"](EVIDENCE[name]())).encode()
     if name in SERIES:
         return "".join(SERIES[name]()).encode()
     report = fleet(200) if name == "fleet" else sample(name)

@@ -37,7 +37,7 @@ CUT_COLUMNS = """[...document.querySelectorAll('.scroll, .scroll td, .scroll tbo
   const r = e.getBoundingClientRect();
   return e.checkVisibility() && (r.right > innerWidth + 1 || r.left < 0 || e.scrollWidth > e.clientWidth + 1);
 }).map(e => e.textContent.trim().slice(0, 60))"""
-UNNAMED = """[...document.querySelectorAll('.scroll tbody td:not([colspan])')].filter(e =>
+UNNAMED = """[...document.querySelectorAll('.scroll table:not(.glance) td:not([colspan], .drawn)')].filter(e =>
   e.checkVisibility() && !/^"?(attr\\(data-label\\) ":"|.+:"?)$/.test(getComputedStyle(e, '::before').content)
 ).length"""
 CUT_VERDICTS = (
@@ -128,11 +128,8 @@ def with_everything_open(browser: Browser, name: str) -> Iterator[str]:
         yield f"outside of a phone: {cut}"
     if name in PAGES and browser.value(UNNAMED):
         yield "a cell without a name on a phone"
-    if name in REPORTS:
-        if browser.value("getComputedStyle(document.querySelector('.for-wide')).display") != "none":
-            yield "a phone shows what is for wide windows"
-        if browser.value("document.querySelector('.for-narrow').getBoundingClientRect().width") <= 300:
-            yield "a phone does not show what is for narrow windows"
+    if browser.value("[...document.querySelectorAll('.glance svg')].some(e => e.getBoundingClientRect().width <= 300)"):
+        yield "the intervals do not use the width of a phone"
     browser.show(width=1280)
     if name in PAGES and browser.value(UNNAMED) == 0:
         yield "with the head of the table in view, no cell needs a name"

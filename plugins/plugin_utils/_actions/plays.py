@@ -1,18 +1,30 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a play says to the callback before its first task: its variables and what is wrong with them."""
+"""What Ansible tells the callback: the variables of a play and what is wrong with them, and outcomes of tasks."""
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ansible import context
+from ansible.module_utils.parsing.convert_bool import boolean
 from ansible.playbook.block import Block
+from ansible.release import __version__ as ansible_core_version
 from ansible.template import Templar
 
 from .._answers import facts
 from .role_options import templated
-from .variables import choose, known_tunings, mistakes, refusal
+from .variables import COLLECTION, COMMON, choose, collection_version, known_tunings, mistakes, refusal
+
+VARIABLE = "zpower_evidence"
+KINDS: list[str] = COMMON["zpower_kind"]["choices"]
+LOOKUP_SAID = re.compile(
+    r".*lookup plugin 'zpower\.sap_tuning\.\w+'"
+    r"(?: failed: |\. Error was a <class '[\w.]+'>, original message: )(?P<said>.+)",
+    re.DOTALL,
+)
 
 
 def variable(play: Any, host: Any, name: str) -> Any:
@@ -29,13 +41,19 @@ def variable(play: Any, host: Any, name: str) -> Any:
 
 
 def wrong_variables(play: Any, hosts: list[Any]) -> str:
-    """What is wrong with the variables of the hosts of a play, in one text; empty if nothing is."""
+    """What is wrong with the variables of the hosts of a play, in one text; empty if nothing is. ValueError."""
     found: dict[str, list[str]] = {}
-    for host in hosts:
-        variables = play.get_variable_manager().get_vars(play=play, host=host)
-        value_of = templated(Templar(loader=play.get_loader(), variables=variables), variables)
-        for sentence in (*mistakes(variables, value_of), *unknown_tunings(value_of)):
-            found.setdefault(sentence, []).append(str(host))
+    try:
+        for host in hosts:
+            variables = play.get_variable_manager().get_vars(play=play, host=host)
+            value_of = templated(Templar(loader=play.get_loader(), variables=variables), variables)
+            for sentence in (*mistakes(variables, value_of), *unknown_tunings(value_of)):
+                found.setdefault(sentence, []).append(str(host))
+    except Exception as error:  # pylint: disable=broad-exception-caught  # files of variables and templates
+        # before ansible-core 2.19 the text has the file and its line
+        places = [getattr(one, "obj", None) for one in (error, error.__context__)]
+        where = next((f"{place}: " for place in places if getattr(place, "line_num", None)), "")
+        raise ValueError(f"the variables of the play '{play.get_name()}' cannot be read: {where}{error}") from None
     # the braces would be a template
     return refusal(found, len(hosts)).replace("{", "{ ")
 
@@ -69,3 +87,61 @@ def results_folder(play: Any, host: Any) -> Path:
 def sources_of(inventory: Any) -> list[str]:
     """The files and lists of hosts that Ansible could read."""
     return list(map(str, inventory._inventory.processed_sources))
+
+
+def kind(play: Any) -> str:
+    """The kind of the evidence of a play, empty if it writes none. ValueError for an unknown one."""
+    value = play.get_vars().get(VARIABLE)
+    found = next((known for known in KINDS if value == known), "")
+    if value is not None and not found:
+        about = f"{VARIABLE} of the play '{play.get_name()}' is {str(value)!r}"
+        raise ValueError(f"{about}: it must be one of {', '.join(KINDS)}")
+    return found
+
+
+def rolls_back(play: Any, hosts: list[Any]) -> bool:
+    """Whether the first host takes everything back; a mistake in the variable is left to the call on each host."""
+    try:
+        return bool(boolean(variable(play, hosts[0] if hosts else None, "zpower_rollback"), strict=False))
+    except Exception:  # pylint: disable=broad-exception-caught
+        return False
+
+
+def part(outcome: Any, name: str) -> Any:
+    """Host, task or result of the outcome of a task; in ansible-core 2.16 these names have an underscore."""
+    return getattr(outcome, name if hasattr(outcome, name) else f"_{name}")
+
+
+def own_words(text: str) -> str:
+    """The sentence of a lookup plugin of this collection, without the chain that ansible-core puts before it."""
+    found = LOOKUP_SAID.search(text)
+    if found is None:
+        return text.removeprefix("Task failed: ")
+    said = found["said"]
+    half = len(said) // 2
+    # up to ansible-core 2.18 the sentence comes twice
+    return said[: half - 1] if said[: half - 1] == said[half + 1 :] else said
+
+
+def message(shown: Mapping[str, Any], task: Any) -> str:
+    """Why a task failed on a host."""
+    items = shown.get("results")
+    failed = [item for item in items if isinstance(item, Mapping) and item.get("failed")] if items else []
+    said = [own_words(str(part.get("msg") or "")) for part in (*failed[:1], shown)]
+    lines = str(shown.get("module_stderr") or "").strip().splitlines()
+    return "; ".join([text for text in said if text][:1] + lines[-1:]) or f"the task {task.get_name()} failed"
+
+
+def command_line() -> dict[str, Any]:
+    """What runs, as the command line says it."""
+    given = context.CLIARGS
+    tags, skipped = ([str(tag) for tag in given.get(name) or ()] for name in ("tags", "skip_tags"))
+    return {
+        "collection": collection_version(COLLECTION),
+        "ansible_core": ansible_core_version,
+        "inventory": ", ".join(map(str, given.get("inventory") or ())),
+        "limit": str(given.get("subset") or "") or None,
+        "tags": [] if tags == ["all"] else tags,
+        "skip_tags": skipped,
+        "check": bool(given.get("check")),
+    }

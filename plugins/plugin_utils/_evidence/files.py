@@ -13,22 +13,23 @@ from pathlib import Path
 from typing import cast
 
 from .._pages import to_json
+from .._pages.pages import page_formats
 from .._pages.writing import Formats, Written, write_formats
 from .._records.checks import Fields
 from .._records.files import folder_below, read_regular, replacing
 from .._records.reading import VERDICTS
 from .._records.record_files import parse_json, sentence
 from .._records.shapes import check_shape
-from . import to_csv, to_html, to_junit, to_markdown, to_prom
+from . import exports
+from .page import make_page
 from .shapes import OUTCOMES, Document
 
 FORMATS: Formats = {
     "json": to_json.lines,
-    "csv": to_csv.lines,
-    "md": to_markdown.lines,
-    "html": to_html.lines,
-    "xml": to_junit.lines,
-    "prom": to_prom.lines,
+    "csv": exports.csv,
+    **page_formats(make_page),
+    "xml": exports.junit,
+    "prom": exports.prometheus,
 }
 
 LARGEST_FILE = 1 << 28

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from .._answers.answers import Answer
-from .document import HostResult, nothing_used
-from .shapes import HostWaiver, WaivedRow
-from .slices import Slice
+from .document import HostResult, build, nothing_used
+from .shapes import Document, HostWaiver, RunFields, WaivedRow
 
 Key = tuple[str, str]  # tuning, subject
 
@@ -59,7 +58,7 @@ class Recording:
         self.check = check
         self.begun = begun
         self.folder: Path | None = None  # none without evidence, or where it cannot be written
-        self.slice: Slice | None = None
+        self.slice: Path | None = None
         self.command: list[str] = []
         self.planned: dict[str, None] = {}
         self._hosts: dict[str, _Host] = {}
@@ -127,15 +126,15 @@ class Recording:
         for host, kept in self._hosts.items():
             yield from ((host, row) for row in kept.rows.values() if not nothing_used(row))
 
-    def results(self, real: Collection[Loss], earlier: Mapping[str, Loss]) -> dict[str, HostResult]:
-        """The results of the planned hosts that were reached. ``real``: the losses that were not rescued;
-        ``earlier``: those by which a host may have been lost before these plays."""
+    def document(self, about: Mapping[str, Any], ended: str | None, real: Collection[Loss]) -> Document:
+        """The document of what has arrived. ``about``: the run, as the command line says it; ``real``: the losses that
+        were not rescued, also those before these plays."""
+        stopped = next((loss.message for loss in reversed(self._stops) if loss in real), "")
+        run = {"kind": self.kind, "begun": self.begun, "ended": ended, **about, "check": self.check or about["check"]}
+        run |= {"stopped": stopped} if stopped else {}
+        earlier = {host: loss for loss in real for host in loss.hosts}
         found = {host: self._result(host, real, earlier) for host in self.planned}
-        return {host: result for host, result in found.items() if result}
-
-    def stopped(self, real: Collection[Loss]) -> str:
-        """Why a rollout stopped; empty if it did not."""
-        return next((loss.message for loss in reversed(self._stops) if loss in real), "")
+        return build(cast(RunFields, run), self.planned, {host: result for host, result in found.items() if result})
 
     def _of(self, host: str) -> _Host:
         return self._hosts.setdefault(host, _Host())

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rows of CSV (RFC 4180 with line feeds, UTF-8), safe to open in a spreadsheet."""
 
-import csv
 import functools
-import io
 import re
 from collections.abc import Iterable
 
@@ -15,13 +13,15 @@ _FORMULA = re.compile(r"(?:^|(?<=;))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 def cells(values: Iterable[object]) -> str:
     """One row; numbers are written unchanged, and unknown values are empty."""
-    buffer = io.StringIO()
-    row = [value if isinstance(value, (int, float)) else text_cell(value) for value in values]
-    csv.writer(buffer, lineterminator="\n").writerow(row)
-    return buffer.getvalue()
+    return ",".join([str(value) if isinstance(value, (int, float)) else _quoted(value) for value in values]) + "\n"
 
 
 @functools.lru_cache(maxsize=4096)
+def _quoted(value: object) -> str:
+    text = text_cell(value)
+    return '"{}"'.format(text.replace('"', '""')) if '"' in text or "," in text else text
+
+
 def text_cell(value: object) -> str:
     """A text on one line; an apostrophe in front keeps a spreadsheet from reading it as a formula.
 

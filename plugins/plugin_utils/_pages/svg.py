@@ -6,14 +6,15 @@ Every drawing has a title and a description. Shapes with a meaning differ in for
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
 from .text import clean, one_line
 
 WIDTH = 960
-NARROW = 380
+STRIP = 400
+"""The width of a drawing in a cell."""
 
 
 def el(name: str, *children: object, **attributes: object) -> Markup:
@@ -27,10 +28,9 @@ def el(name: str, *children: object, **attributes: object) -> Markup:
     return Markup(f"<{name}{''.join(parts)}>{inner}</{name}>" if inner else f"<{name}{''.join(parts)}/>")
 
 
-def first_of(sentences: Sequence[str], most: int = 12) -> str:
-    """The first sentences in one line, and the count of the others."""
-    more = [f"{len(sentences) - most} more"] if len(sentences) > most else []
-    return "; ".join([*sentences[:most], *more])
+def strip(*parts: Markup, width: int = STRIP, height: int = 24) -> Markup:
+    """A drawing in the cell of a table, whose other cells say what it shows."""
+    return el("svg", *parts, cls="cell", viewBox=f"0 0 {width} {height}", aria_hidden="true")
 
 
 def drawing(
@@ -49,14 +49,18 @@ def drawing(
     )
 
 
-def circle(x: float, y: float) -> str:
+def circle(x: float, y: float, r: float = 2.6) -> str:
     """The path of the sign for before."""
-    return f"M{x - 2.6:.1f} {y:.1f}a2.6 2.6 0 1 0 5.2 0a2.6 2.6 0 1 0-5.2 0z"
+    return f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0-{2 * r} 0z"
 
 
-def diamond(x: float, y: float) -> str:
+def diamond(x: float, y: float, r: float = 3.4) -> str:
     """The path of the sign for after."""
-    return f"M{x:.1f} {y - 3.4:.1f}l3.4 3.4l-3.4 3.4l-3.4-3.4z"
+    return f"M{x:.1f} {y - r:.1f}l{r} {r}l-{r} {r}l-{r}-{r}z"
+
+
+BEFORE, AFTER = circle(11, 7, 4), diamond(11, 7, 5)
+"""The signs of the two states in the key of a chart."""
 
 
 class Axis:

@@ -56,6 +56,12 @@ def verdict_of(item: Item) -> Style:
     return VERDICT_STYLES.get(str(item.get("verdict")), VERDICT_STYLES["NO DATA"])
 
 
+def verdict_style(item: Item) -> Style:
+    """The verdict of an item with its warnings, as a page shows it."""
+    style = verdict_of(item)
+    return Style(verdict_word(item), style.symbol, style.css, style.rank)
+
+
 def verdict_word(item: Item) -> str:
     """``IMPROVED`` ... ``NO DATA``, and ``IMPROVED, WITH WARNINGS`` if there is a guard."""
     word = verdict_of(item).word

@@ -5,10 +5,12 @@
 from collections.abc import Iterator
 
 from .._compare.shapes import Part
+from .._pages import blocks as ui
 from .._pages import text, to_json
-from .._pages.markdown import ROWS, bullets, escape, section, table
+from .._pages.pages import page_formats
 from .._pages.text import natural
 from .._pages.writing import Formats
+from .view import closing
 
 COLUMNS = ("Host, workload", "Rounds", "Runs", "Between rounds", "Round medians", "At most", "Boots", "Can show")
 SHOWN = 20
@@ -95,14 +97,21 @@ def simulated(report: Part) -> Iterator[str]:
             )
 
 
-def markdown(report: Part) -> Iterator[str]:
-    yield f"# Calibration {escape(report['change'])}\n\n{escape(report['headline'])}\n"
-    yield from section("Pointless now", bullets(pointless(report)))
-    told = [*report["sentences"], *_of_hosts(report), *simulated(report)]
-    yield from section("What a measurement can show", bullets(told) if report["hosts"] else [])
-    yield from section("Noise", table(COLUMNS, rows(report, True)[:ROWS]))
-    yield from section("Problems", bullets(report["problems"]))
-    yield from section("How to read it", bullets(METHOD))
+def make_page(report: Part) -> ui.Page:
+    """The page of a calibration, for a ticket."""
+    told = [*report["sentences"], *_of_hosts(report), *simulated(report)] if report["hosts"] else []
+    noise = ui.Table("Standard deviations of rounds and runs", COLUMNS, [*map(ui.Row, rows(report, True))])
+    return ui.Page(
+        ["Calibration ", ui.Code(report["change"])],
+        report["headline"],
+        [
+            ui.Section("Pointless now", [ui.Items(pointless(report))], "pointless"),
+            ui.Section("What a measurement can show", [ui.Items(told)], "told"),
+            ui.Section("Noise", [noise], "noise"),
+            *closing(report["problems"], METHOD),
+        ],
+        "",
+    )
 
 
-FORMATS: Formats = {"json": to_json.lines, "md": markdown}
+FORMATS: Formats = {"json": to_json.lines, "md": page_formats(make_page)["md"]}

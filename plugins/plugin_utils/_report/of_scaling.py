@@ -2,26 +2,24 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The scaling over connections, jobs or guests in each of its formats."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
-from pathlib import Path
 
+from .._pages import blocks as ui
 from .._pages import text, to_json
 from .._pages.cells import cells
-from .._pages.html import page
-from .._pages.markdown import ROWS, bullets, escape, section, table
+from .._pages.pages import page_formats
+from .._pages.text import plural
 from .._pages.writing import Formats
 from .._records.grouping import by_key
 from .._series.scaling import Curve, Scaling
-from . import pooled, view
 from .curves import LINES, scaling_chart
-from .view import pair_name
+from .view import closing, metric_words, pair_name
 
-DRAWN = 40  # charts; all curves stand in the other files
-SECTIONS = (("curves", "Curves"), ("problems", "Problems with the data"), ("method", "How to read it"))
+DRAWN = 50  # charts; all curves stand in the other files
 PAIR_KEYS = ("host", "peer", "workload")
 POINT_KEYS = ("speedup", "low", "high", "efficiency_pct")
-COLUMNS = ("x", "Metric", "Of the first", "Work done", "Interval", "Efficiency", "Rounds")
+COLUMNS = ("Metric", "Of the first", "Work done", "Interval", "Efficiency", "Rounds")
 
 
 def method(report: Scaling) -> list[str]:
@@ -44,18 +42,43 @@ def method(report: Scaling) -> list[str]:
     ]
 
 
-def html(report: Scaling) -> Iterator[str]:
-    """The page: the phases of a workload share a chart."""
-    groups = by_key((itemgetter(*PAIR_KEYS, "metric")(item), item) for item in report["curves"])
-    x = report["x"]
-    shown = [
-        {"item": items[0], "curves": [_told(item, x) for item in items], "svg": scaling_chart(f"scaling-{n}", x, items)}
-        for n, items in enumerate(list(groups.values())[:DRAWN])
-    ]
-    values = {"report": report, "shown": shown, "left_out": len(groups) - len(shown), "method": method(report)}
-    columns = dict.fromkeys((name_of(x), *COLUMNS[1:]), "num")
-    values |= {"sections": SECTIONS, "columns": columns, "most_lines": LINES, "name": name_of(x)}
-    yield from page(Path(__file__).parent, "scaling.html.j2", values, pooled, view)
+def make_page(report: Scaling) -> ui.Page:
+    """The page of a scaling: the phases of a workload share a chart."""
+    groups = [*by_key((itemgetter(*PAIR_KEYS, "metric")(item), item) for item in report["curves"]).values()]
+    x, left = report["x"], len(groups) - DRAWN
+    perfect = f"perfect: twice the {name_of(x)}, twice the work"
+    knee = "M5 7a6 6 0 1 0 12 0a6 6 0 1 0-12 0z"
+    key = ui.Key([({"gap": "M2 12L20 2"}, perfect), ({"knee": knee}, "knee")])
+    shown: list[ui.Block] = [ui.Group(lambda: [key] if groups else [])]
+    shown += [_section(place, curves, x) for place, curves in enumerate(groups[:DRAWN])]
+    if not groups or left > 0:
+        more = f"{plural(left, 'more workload')} in the JSON and the CSV file."
+        shown.append(ui.Paragraph(more if groups else "No run of this change matches."))
+    return ui.Page(
+        ["Scaling of change ", ui.Code(report["change"]), " over ", ui.Code(x)],
+        report["headline"],
+        [ui.Section("Curves", shown, "curves"), *closing(report["problems"], method(report))],
+        f"Written by zpower.sap_tuning from the records of change {report['change']}."
+        " The same records give the same bytes.",
+    )
+
+
+def _section(place: int, curves: Sequence[Curve], x: str) -> ui.Group:
+    first = curves[0]
+    series = f"{first['workload']}, {pair_name(first)}"
+
+    def chart() -> list[ui.Chart]:
+        unit = f" in {first['unit']}" if first["unit"] else ""
+        told = f"Work done over {name_of(x)}, relative to the first point; from {metric_words(first['metric'])}{unit},"
+        drawn = f" The first {LINES} phases are drawn." if len(curves) > LINES else ""
+        return [ui.Chart(scaling_chart(f"scaling-{place}", x, curves), f"{told} {first['better']} is better.{drawn}")]
+
+    columns = [(name, "num") for name in (name_of(x), *COLUMNS)]
+    tables: list[ui.Block] = []
+    for curve in curves:
+        tables += [ui.Table(f"{series}: {_phases(curve)}", columns, point_rows(curve))]
+        tables += [ui.Paragraph(knee_words(curve, x), "muted")]
+    return ui.Group([ui.Group([ui.Group(chart), ui.Group(tables, "tables")], "beside")], title=series)
 
 
 def name_of(x: str) -> str:
@@ -63,25 +86,13 @@ def name_of(x: str) -> str:
     return x.rpartition(".")[2]
 
 
-def _told(item: Curve, x: str) -> dict[str, object]:
+def _phases(item: Curve) -> str:
     phases = item["phases"]
-    named = ", ".join(phases) if len(phases) <= 2 else f"{len(phases)} phases: {phases[0]} to {phases[-1]}"
-    return {"phases": named, "rows": point_rows(item), "knee": knee_words(item, x)}
+    return ", ".join(phases) if len(phases) <= 2 else f"{len(phases)} phases: {phases[0]} to {phases[-1]}"
 
 
-def markdown(report: Scaling) -> Iterator[str]:
-    yield f"# Scaling over {escape(report['x'])}: change {escape(report['change'])}\n\n{escape(report['headline'])}\n"
-    for item in report["curves"][:ROWS]:
-        title = f"{item['workload']}, {pair_name(item)}, {', '.join(item['phases'])}"
-        yield from section(
-            escape(title), [*table(COLUMNS, point_rows(item)), f"\n{escape(knee_words(item, report['x']))}\n"]
-        )
-    yield from section("Problems with the data", bullets(report["problems"]))
-    yield from section("How to read it", bullets(method(report)))
-
-
-def point_rows(item: Curve) -> list[list[str]]:
-    """The cells of a curve's table."""
+def point_rows(item: Curve) -> list[ui.Row]:
+    """The table of a curve."""
     rows = []
     for point in item["points"]:
         ends = [point["low"], point["high"]]
@@ -89,7 +100,7 @@ def point_rows(item: Curve) -> list[list[str]]:
         interval = " to ".join(map(text.number, ends)) if known else text.DASH
         metric = [text.measured(point["value"], item["unit"]), text.percent(point["pct"])]
         work = [text.number(float(point["speedup"])), interval, text.percent(point["efficiency_pct"])]
-        rows.append([f"{point['x']:g}", *metric, *work, str(point["rounds"])])
+        rows.append(ui.Row([f"{point['x']:g}", *metric, *work, point["rounds"]]))
     return rows
 
 
@@ -115,7 +126,6 @@ def csv(report: Scaling) -> Iterator[str]:
 
 FORMATS: Formats = {
     "json": to_json.lines,
-    "html": html,
-    "md": markdown,
+    **page_formats(make_page),
     "csv": csv,
 }

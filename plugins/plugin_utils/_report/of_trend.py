@@ -4,21 +4,19 @@
 
 from collections.abc import Iterable, Iterator
 from operator import itemgetter
-from pathlib import Path
 
+from .._pages import blocks as ui
 from .._pages import text, to_json
 from .._pages.cells import cells
-from .._pages.html import page
-from .._pages.markdown import ROWS, bullets, escape, section, table
+from .._pages.pages import page_formats
+from .._pages.svg import AFTER, BEFORE
+from .._pages.text import plural
 from .._pages.writing import Formats
 from .._series.trend import Stage, Trend, TrendSeries, Whole
-from . import pooled, view
 from .curves import trend_chart
-from .view import pair_name
+from .view import closing, metric_of, metric_words, pair_name
 
-HERE = Path(__file__).parent
-DRAWN = 40  # series with a chart and a table of their own; all stand in the other files
-SECTIONS = (("series", "Change by change"), ("problems", "Problems with the data"), ("method", "How to read it"))
+DRAWN = 50  # series with a chart and a table of their own; all stand in the other files
 METHOD = (
     "Each change keeps the gain, the interval and the verdict of its own report: both of its states were measured"
     " together.",
@@ -32,44 +30,71 @@ METHOD = (
     "Above 0 % is better, whatever the direction of the metric.",
 )
 COLUMNS = (
-    *("Change", "Before", "After", "Change of the metric", "Gain", "95 % interval"),
-    *("Gap before it", "Gain since the first", "Verdict"),
+    "Change",
+    *((name, "num") for name in ("Before", "After", "Change of the metric", "Gain", "95 % interval")),
+    *((name, "num") for name in ("Gap before it", "Gain since the first")),
+    "Verdict",
+)
+KEY = ui.Key(
+    [
+        ({"before": BEFORE}, "before the change"),
+        ({"after": AFTER}, "after it"),
+        ({"change": "M2 10L20 4"}, "measured together"),
+        ({"gap": "M2 10L20 4"}, "not measured together"),
+        ({"spread": "M11 1v12"}, "lowest to highest round"),
+    ]
 )
 SERIES_KEYS = ("host", "peer", "workload", "metric", "unit")
 STEP_KEYS = ("change_pct", "ratio", "low", "high", "gap", "cumulative", "verdict")
 
 
-def html(report: Trend) -> Iterator[str]:
-    series = list(report["series"])
-    shown = [
-        {"item": item, "rows": _rows(item), "svg": trend_chart(f"trend-{n}", item)}
-        for n, item in enumerate(series[:DRAWN])
+def make_page(report: Trend) -> ui.Page:
+    """The page of a trend: a chart and a table for each series."""
+    series, changes = report["series"], plural(len(report["changes"]), "change")
+    shown: list[ui.Block] = [
+        ui.Group(lambda: [KEY] if series else []),
+        *map(_section, range(len(series[:DRAWN])), series),
     ]
-    values = {"report": report, "shown": shown, "left_out": len(series) - len(shown), "method": METHOD}
-    columns = {name: "" if name in ("Change", "Verdict") else "num" for name in COLUMNS}
-    yield from page(HERE, "trend.html.j2", {**values, "sections": SECTIONS, "columns": columns}, pooled, view)
+    left = len(series) - DRAWN
+    if not series or left > 0:
+        more = f"{plural(left, 'more series', 'more series')} in the JSON and the CSV file."
+        shown.append(ui.Paragraph(more if series else "No comparison of these changes matches."))
+    return ui.Page(
+        ["Trend ", ui.Code(report["name"]), f" over {changes}"],
+        report["headline"],
+        [ui.Section("Change by change", shown, "series"), *closing(report["problems"], METHOD)],
+        f"Written by zpower.sap_tuning from the records of {changes}. The same records give the same bytes.",
+        facts=[
+            ("Changes in their order", text.listed([change["label"] for change in report["changes"]], 12)),
+            ("Series", f"{len(series):,}, one per host pair and workload"),
+        ],
+    )
 
 
-def markdown(report: Trend) -> Iterator[str]:
-    yield f"# Trend {escape(report['name'])}\n\n{escape(report['headline'])}\n"
-    for item in report["series"][:ROWS]:
-        title = f"{item['workload']}, {pair_name(item)}: {item['metric']} ({item['better']} is better)"
-        yield from section(escape(title), table(COLUMNS, _rows(item)))
-    yield from section("Problems with the data", bullets(report["problems"]))
-    yield from section("How to read it", bullets(METHOD))
+def _section(place: int, item: TrendSeries) -> ui.Group:
+    name, metric = f"{item['workload']}, {pair_name(item)}", metric_words(item["metric"])
+
+    def chart() -> list[ui.Chart]:
+        unit = f" in {item['unit']}" if item["unit"] else ""
+        caption = f"{metric}{unit}, {item['better']} is better."
+        return [ui.Chart(trend_chart(f"trend-{place}", item), caption, f"Chart of {name}")]
+
+    table = ui.Table(f"{name}: {metric}", COLUMNS, _rows(item), metric_of(item), "wide")
+    return ui.Group([ui.Group(chart), table], title=name)
 
 
-def _rows(item: TrendSeries) -> list[list[object]]:
-    """The cells of each change, and those of all changes together."""
-    rows: list[list[object]] = []
+def _rows(item: TrendSeries) -> list[ui.Row]:
+    """A row for each change, and one for all changes together."""
+    rows = []
     for step in item["steps"]:
-        verdict = f"{text.verdict_of(step).symbol} {text.verdict_word(step)}"
+        name = step["label"], step["change"] if step["change"] != step["label"] else ""
         shifts = [text.gain(step["gap"]), text.gain(step["cumulative"])]
-        rows.append([step["label"], *_figures(step, _sides(step), item["unit"]), *shifts, verdict])
+        figures = _figures(step, _sides(step), item["unit"])
+        rows.append(ui.Row([name, *figures, *shifts, (text.verdict_style(step), step["reason"])]))
     whole = item["whole"]
     multiplied = f"product of all changes: {text.gain(whole['steps_ratio'])}"
     figures = _figures(whole, [whole["before"], whole["after"]], item["unit"])
-    return [*rows, ["Overall", *figures, "", text.gain(whole["ratio"]), multiplied]]
+    return [*rows, ui.Row(["Overall", *figures, "", text.gain(whole["ratio"]), ("", multiplied)], css="total")]
 
 
 def _sides(step: Stage) -> list[float | None]:
@@ -93,7 +118,6 @@ def csv(report: Trend) -> Iterator[str]:
 
 FORMATS: Formats = {
     "json": to_json.lines,
-    "html": html,
-    "md": markdown,
+    **page_formats(make_page),
     "csv": csv,
 }

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .._compare.shapes import Report, Row
 from .._compare.wording import certainty
 from .._experiment.outcomes import first_rows
-from .._pages.text import VERDICT_STYLES, better_by, gain, listed, plural, verdict_of
+from .._pages.text import VERDICT_STYLES, Item, better_by, gain, listed, plural, verdict_of
 
 HOSTS_SHOWN = 20
 NAMED = 8  # workloads and hosts that differ, in one sentence
@@ -68,7 +68,7 @@ def extent(row: Row) -> str:
     return ", ".join([*parts, f"{plural(row['rounds'], unit or 'round')} per state"])
 
 
-def level(row: Row) -> str:
+def level(row: Item) -> str:
     """``99.8 % interval``; only ``interval`` if the level is unknown."""
     known = row["confidence_pct"]
     return f"{certainty(known)} % interval" if isinstance(known, (int, float)) else "interval"

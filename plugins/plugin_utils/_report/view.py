@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from .._compare.shapes import Comparison, PairName, Part, Report
+from .._pages import blocks as ui
 from .._pages.text import (
     DASH,
+    Item,
     PairKey,
     Runs,
     natural,
@@ -60,6 +62,20 @@ def metric_words(name: object) -> str:
     return METRICS.get(str(name), str(name))
 
 
+def metric_of(item: Item) -> str:
+    """A metric in words, and its better direction."""
+    return f"{metric_words(item['metric'])}, {item['better']} is better"
+
+
+def closing(problems: Sequence[str], method: Sequence[str]) -> list[ui.Section]:
+    """The last sections of the pages of series and calibrations."""
+    told = ui.Items(problems) if problems else ui.Paragraph("No problems were found.")
+    return [
+        ui.Section("Problems with the data", [told], "problems"),
+        ui.Section("How to read it", [ui.Items(method)], "method"),
+    ]
+
+
 def pair_name(item: PairName) -> str:
     """``app1 -> app2`` with a real arrow."""
     return f"{item['host']} \u2192 {item['peer']}"
@@ -79,18 +95,6 @@ def common_extent(items: Iterable[Comparison]) -> str:
         return ""
     rounds, runs = known.pop()
     return f"{plural(rounds, 'round')}, {plural(runs, 'run')} per state" if rounds and runs else ""
-
-
-def common_domain(items: Iterable[Comparison]) -> str:
-    """``.example.com`` if all hosts with a domain share it: a drawing has no room to repeat it in every row.
-
-    Empty if the names without it would be addresses or not unique.
-    """
-    names = {str(item.get(end)) for item in items for end in ("host", "peer")}
-    domains = {domain for _name, dot, domain in (name.partition(".") for name in names) if dot}
-    domain = f".{domains.pop()}" if len(domains) == 1 else ""
-    bare = {name.removesuffix(domain) for name in names}
-    return "" if len(bare) < len(names) or domain.rpartition(".")[2].isdigit() else domain
 
 
 def workload_name(item: Comparison) -> str:

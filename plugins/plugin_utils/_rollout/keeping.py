@@ -7,12 +7,14 @@ import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
 
+from .._pages.pages import page_formats
 from .._pages.text import plural
-from .._pages.writing import Formats, write_formats
-from . import stages, state, to_html, to_markdown
+from .._pages.writing import write_formats
+from . import stages, state
 from .checking import BatchState, Document
+from .page import make_page
 
-FORMATS: Formats = {"html": to_html.lines, "md": to_markdown.lines}
+FORMATS = page_formats(make_page)
 
 
 def keep(rollout: state.Rollout, results: Path | str) -> dict[str, str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from .._pages.text import listed, one_line, plural
 from .._records.checks import show
-from .windows import Window
+from .windows import Times, closed, describe
 
 CANARIES, BATCHES, BY = "rollout_canaries", "rollout_batches", "rollout_by"
 LEAVE_OUT = "rollout_leave_out"
@@ -249,7 +249,7 @@ def _hosts(plan: Mapping[str, Any]) -> Iterator[str]:
         yield from batch["hosts"]
 
 
-def lines(rollout: Mapping[str, Any], window: Window, now: datetime) -> list[str]:
+def lines(rollout: Mapping[str, Any], window: Times, now: datetime) -> list[str]:
     """The plan of a rollout for people, from the document of its state file. ``window``: that of this run."""
     plan = rollout["plan"]
     sizes = f"{plural(len(list(_hosts(plan))), 'host')} in {plural(len(plan['batches']), 'batch', 'batches')}"
@@ -262,8 +262,8 @@ def lines(rollout: Mapping[str, Any], window: Window, now: datetime) -> list[str
         for host, one in state["hosts"].items():
             found += [f"    {one_line(host)}: {one_line(one['reasons'][0])}"] if one["outcome"] == "left out" else []
     found += [f"{name}: {text}" for name, text in tunings(plan)]
-    closed = window.closed(now)
-    found += [f"Window: {window}", *([f"  {closed}"] if closed else [])]
+    shut = closed(window, now)
+    found += [f"Window: {describe(window)}", *([f"  {shut}"] if shut else [])]
     return [*found, *(f"{name}: {text}" for name, text in conditions(plan))]
 
 

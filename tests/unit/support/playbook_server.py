@@ -49,7 +49,7 @@ MODULES = (
     "urllib.request",
 )
 OWN = "ansible_collections.zpower.sap_tuning.plugins."
-ROOMS = ("action.tunings", "lookup.tunings", "plugin_utils._rollout.to_html")
+ROOMS = ("action.tunings", "lookup.tunings", "plugin_utils._rollout.keeping")
 """What of this collection a play imports later than the callback."""
 READ_AT_START = ("PYTHON", "LC_", "LANG", "HOME", "TMPDIR", "ANSIBLE_")
 READ_AGAIN = {
@@ -112,8 +112,9 @@ def warm() -> None:
         list(getattr(loader, f"{kind}_loader").all())
     for room in ROOMS:
         importlib.import_module(OWN + room)
-    page, html = (importlib.import_module(f"{OWN}plugin_utils.{name}") for name in ("_evidence.to_html", "_pages.html"))
-    html.environment(Path(page.__file__).parent, (page.view, page.cells)).get_template("evidence.html.j2")
+    pages = importlib.import_module(f"{OWN}plugin_utils._pages.pages")
+    for form in pages.LONGEST:
+        pages.load_template(form)
     importlib.import_module("ansible.utils.collection_loader._collection_finder")._AnsibleCollectionFinder._remove()
 
 

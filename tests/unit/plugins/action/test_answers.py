@@ -20,7 +20,7 @@ from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.action import platform_info, tunings
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COLLECTION, trusted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._answers import answers, facts, text
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, waivers
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import waivers
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.recording import Recording
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import TUNINGS
@@ -155,7 +155,7 @@ def test_one_day_decides_on_waivers_in_the_task_and_in_the_evidence(
     recording.plan(["app1"])
     recording.keep("app1", found["invocation"]["evidence"])
     recording.run("app1")
-    told = document.build(run, ["app1"], recording.results((), {}))
+    told = recording.document(run, run["ended"], ())
     assert told["result"] == ("compliant" if waived else "drift")
 
 

@@ -204,6 +204,17 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path: Path, given: dic
         planned(tmp_path)
 
 
+def test_what_no_host_has_is_not_varied(tmp_path: Path) -> None:
+    hosts = {"app1": {"__session_mine": ["rps"]}, "app2": {"__session_mine": []}}
+    play = {**hosts["app1"], "ansible_play_batch": [*HOSTS], "hostvars": hosts}
+    given = {"change": CHANGE, "results": str(tmp_path), "rounds": 1, "tunings": []}
+    assert run_action(action, {**given, "factors": [RPS]}, True, play)["tunings"] == ["rps"]
+    with pytest.raises(
+        AnsibleActionFail, match="^the levels set cpu_polarization, which is in zpower_tunings of no host"
+    ):
+        run_action(action, {**given, "factors": [POLARIZATION, RPS]}, True, play)
+
+
 @pytest.mark.parametrize("text", ["{", '{"schema": "zpower.sap_tuning/experiment/1"}'])
 def test_a_spoilt_plan_is_never_gone_on_with(tmp_path: Path, text: str) -> None:
     (tmp_path / CHANGE).mkdir()

@@ -670,16 +670,14 @@ class TestEvidence:
         assert said.startswith("the evidence of verify cannot be written: ")
         assert rows(one) and not any(line.startswith("Evidence") for line in shown.lines)
 
-    @pytest.mark.parametrize(
-        ("form", "printed"), [("none", []), ("json", [[{**rows_of([RECORD])[0], "host": "app1"}]])]
-    )
+    @pytest.mark.parametrize(("form", "hosts"), [("none", []), ("json", ["app1"])])
     def test_the_format_of_the_table_does_not_matter_for_the_files(
         self, evidence: Make, tmp_path: Path, form: str, hosts: list[str]
     ) -> None:
+        printed = [[{**rows_of([RECORD])[0], "host": host}] for host in hosts]
         one = evidence()
         one._format = form
         ran(one, call(RECORD, NOTHING))
-        printed = [[{**rows_of([RECORD])[0], "host": host}] for host in hosts]
         assert [json.loads(line) for line in one._display.lines] == printed
         assert document(tmp_path)["run"]["ended"]
 
@@ -748,7 +746,7 @@ class TestEvidence:
         assert about["collection"] != "unknown"
 
 
-@pytest.mark.parametrize("broken", ["build", "Recording.keep", "table.lines"])
+@pytest.mark.parametrize("broken", ["Recording.document", "Recording.keep", "table.lines"])
 def test_any_error_of_the_callback_is_a_sentence_and_an_exit_code(
     evidence: Make, monkeypatch: pytest.MonkeyPatch, shown: Display, broken: str
 ) -> None:

@@ -11,8 +11,8 @@ import math
 import re
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import cells, markdown
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import RENDERERS, to_csv
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import cells, pages
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import HEADER, RENDERERS
 from rendering import render
 from report_samples import HOSTILE_INVISIBLE, NAMES, fleet, sample
 
@@ -82,7 +82,7 @@ class TestCsv:
     def test_a_row_a_run(self, name: str) -> None:
         report = sample(name)
         rows = list(csv.DictReader(io.StringIO(render(report, "csv"))))
-        assert tuple(rows[0]) == to_csv.HEADER
+        assert tuple(rows[0]) == HEADER
         assert len(rows) == len(report["runs"])
         for row, run in zip(rows, report["runs"], strict=True):
             assert row["value"] == ("" if run["value"] is None else str(run["value"]))
@@ -105,7 +105,7 @@ class TestCsv:
         assert cells.text_cell(None) == ""
 
     def test_no_runs_leave_the_header(self) -> None:
-        assert render(fleet(1), "csv") == ",".join(to_csv.HEADER) + "\n"
+        assert render(fleet(1), "csv") == ",".join(HEADER) + "\n"
 
 
 class TestMarkdown:
@@ -136,18 +136,11 @@ class TestMarkdown:
         ],
     )
     def test_markup_is_taken_literally(self, text: str, escaped: str) -> None:
-        assert markdown.escape(text) == escaped
-
-    def test_a_table_says_how_many_rows_are_elsewhere(self) -> None:
-        rows = [[number] for number in range(markdown.ROWS + 1)]
-        assert len(markdown.table(("Number",), rows)) == len(rows) + 2
-        *shown, last = markdown.table(("Number",), rows, "report.json")
-        assert len(shown) == markdown.ROWS + 2 and last == "\n1 more row in report.json.\n"
-        assert markdown.table(("Number",), rows[1:], "report.json")[-1] == f"| {markdown.ROWS} |\n"
+        assert pages.escape_markdown(text) == escaped
 
     def test_no_markup_of_a_host_is_left(self) -> None:
         text = render(sample("hostile"), "md")
-        body, command = text.split("\n## How to repeat it\n\n")
+        body, command = text.split("\n### Command to repeat\n\n")
         assert "<" not in body
         assert not re.search(r"(?<!\\)(`|\]\()", body)
         assert "\\*\\*bold\\*\\*" in body
@@ -155,26 +148,27 @@ class TestMarkdown:
 
     def test_it_says_verdict_reason_what_changed_and_who_is_missing(self) -> None:
         text = render(sample("regressed"), "md")
-        assert text.startswith("# ▼ REGRESSED: change rps-everywhere\n")
+        assert text.startswith("# ▼ REGRESSED: Before/after report of change rps-everywhere\n")
         assert WARNED in text
         assert "TCP retransmits rose" in text
         assert "erp7, erp8" in render(sample("mixed"), "md")
-        changed = text.partition("## What changed\n\n")[2].splitlines()[2]
-        assert changed.startswith("| app1, app2 | rps hsi0 | rx-0 = 00000000 | rx-0 = 0000ffff | changed | yes | ")
+        changed = text.partition("## What changed\n\n### rps on hsi0\n\n")[2]
+        assert changed.startswith("- **Hosts:** app1, app2\n") and "- **Took effect:** ✓ yes\n" in changed
+        assert "| running | rx-0 = 00000000 | rx-0 = 0000ffff |\n" in changed
 
     def test_a_fleet_fits_a_ticket_and_says_what_is_left_out(self) -> None:
         text = render(fleet(300), "md")
         assert len(text) < 60_000
         assert text.count("| All workloads of app") == 20
         assert "300 rows of single hosts: 3 regressed, 297 improved. The first 20 are shown" in text
-        assert "The 50 comparisons to look at first, of 1,500; all are in report.json." in text
+        assert "**The 50 comparisons to look at first**" in text
         assert text.index("REGRESSED |") < text.index("▲ IMPROVED |")
 
     def test_the_pooled_rows_come_before_the_comparisons(self) -> None:
         report = sample("improved")
         report["pooled"][0]["deviations"] = [{"kind": "host", "name": "app2", "ratio": 0.9, "p": 0.001}]
-        before, _title, _comparisons = render(report, "md").partition("## Single comparisons")
-        rows = before.partition("## All workloads together")[2].splitlines()[4:]
+        before, _title, _comparisons = render(report, "md").partition("The gain says")
+        rows = before.partition("**All workloads together**")[2].splitlines()[4:]
         names = [row.split(" (")[0] for row in rows if row]
         assert names == [f"| All workloads of {name}" for name in ("2 hosts", "app1", "app2")]
         assert "app2 differs: 10.0 % worse than the others." in rows[0]

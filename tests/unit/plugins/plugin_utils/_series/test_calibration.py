@@ -377,12 +377,12 @@ class TestFormats:
         assert "and 41 more lines in calibration.md" in lines
         (line,) = of_calibration.terminal(calibrated([]))
         assert line.startswith("There is no calibration")
-        assert "".join(of_calibration.markdown(calibrated([]))).startswith("# Calibration calibration\n")
+        assert "".join(of_calibration.FORMATS["md"](calibrated([]))).startswith("# Calibration calibration\n")
 
     def test_names_from_records_are_escaped(self) -> None:
         found = records(hosts=("app1", "x|<script>\x1b[31m"), rounds=8)
         report = calibrated(found)
         assert "\x1b" not in "".join(of_calibration.terminal(report))
-        text = "".join(of_calibration.markdown(report))
+        text = "".join(of_calibration.FORMATS["md"](report))
         assert "<script>" not in text
         assert "\x1b" not in text

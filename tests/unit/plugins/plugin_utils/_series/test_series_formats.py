@@ -92,7 +92,7 @@ def test_no_markup_of_a_host_is_left(formats: Made, make: Callable[[], Made]) ->
 
 
 def test_the_text_of_a_trend_names_what_moved_between_changes() -> None:
-    lines = "".join(of_trend.markdown(banking())).splitlines()
+    lines = "".join(of_trend.FORMATS["md"](banking())).splitlines()
     cells = [[cell.strip() for cell in line.split(" | ")] for line in lines if line.startswith("| ")]
     place = cells[0].index("Gap before it")
     assert [row[place] for row in cells[2:]] == ["\u2013", "0.0 %", "0.0 %", "0.0 %", "+0.8 %", "0.0 %", ""]
@@ -122,8 +122,8 @@ def test_the_table_of_a_curve_has_the_intervals_that_are_known() -> None:
     interval = re.compile(r"[\d.]+ to [\d.]+")
     for report, known in ((connections(), [False, True, True, True]), (virtualization(), [False] * 8)):
         rows = of_scaling.point_rows(report["curves"][0])
-        assert [bool(interval.fullmatch(row[4])) for row in rows] == known
-        assert all(row[4] == "\u2013" or with_one for row, with_one in zip(rows, known, strict=True))
+        assert [bool(interval.fullmatch(str(row.cells[4]))) for row in rows] == known
+        assert all(row.cells[4] == "\u2013" or with_one for row, with_one in zip(rows, known, strict=True))
 
 
 def marks(drawn: str) -> dict[str, int]:
