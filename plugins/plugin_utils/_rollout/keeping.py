@@ -61,6 +61,6 @@ def _end(rollout: state.Rollout, batch: BatchState, lost: Mapping[str, str], at:
     number, stage = batch["number"], batch["stage"]
     members = rollout.members(number)
     gates = {host: stages.Gate("lost", reasons=[lost.get(host, stages.LOST)]) for host in members}
-    rollout.judged(number, stages.BY_NAME[stage], gates)
+    rollout.note_gates(number, stages.BY_NAME[stage], gates)
     shown = [f"{host}: {lost[host]}" for host in batch["hosts"] if host in lost]
     rollout.end(number, False, at, shown or [f"the run ended while {stage}, with {plural(len(members), 'host')}"])

@@ -58,33 +58,33 @@ class Gate:
     reasons: list[str] = field(default_factory=list)
 
 
-def of_plan(plan: Mapping[str, Any]) -> list[Stage]:
+def stages_of(plan: Mapping[str, Any]) -> list[Stage]:
     """The stages of each batch of a plan, in their order."""
     absent = {*(() if plan["guard"] else (BEFORE.name, AFTER.name)), *(() if plan["soak_s"] else (SOAKING.name,))}
     return [stage for stage in STAGES if stage.name not in absent]
 
 
-def rows(plan: Mapping[str, Any], again: bool, check: bool) -> list[dict[str, Any]]:
+def stage_rows(plan: Mapping[str, Any], again: bool, check: bool) -> list[dict[str, Any]]:
     """The stages of a batch for the role. ``again``: an earlier attempt may have left values on probation.
 
     Check mode ends where values would have to be in force, and takes nothing back, so its preflight may meet them.
     """
-    stages = [replace(PREFLIGHT, call={}) if again else PREFLIGHT, APPLYING] if check else of_plan(plan)
-    return [row_of(stage, check, plan["soak_s"]) for stage in [*([BACK] if again else []), *stages]]
+    stages = [replace(PREFLIGHT, call={}) if again else PREFLIGHT, APPLYING] if check else stages_of(plan)
+    return [stage_row(stage, check, plan["soak_s"]) for stage in [*([BACK] if again else []), *stages]]
 
 
-def row_of(stage: Stage, check: bool, soak_s: int = 0) -> dict[str, Any]:
+def stage_row(stage: Stage, check: bool, soak_s: int = 0) -> dict[str, Any]:
     """A stage for the role, with its check mode and its pause."""
     return {**asdict(stage), "check": check or stage.verify, "pause": soak_s if stage == SOAKING else 0}
 
 
-def following(stage: str, plan: Mapping[str, Any]) -> str:
+def next_stage(stage: str, plan: Mapping[str, Any]) -> str:
     """The name of the stage after this one."""
-    names = [one.name for one in of_plan(plan)]
+    names = [one.name for one in stages_of(plan)]
     return names[names.index(stage) + 1]
 
 
-def judged(stage: Stage, results: Sequence[Mapping[str, Any]] | None, error: str = "") -> Gate:
+def make_gate(stage: Stage, results: Sequence[Mapping[str, Any]] | None, error: str = "") -> Gate:
     """The gate of a host after a stage.
 
     ``results``: those of the call's two tasks, None if the host is lost; ``error``: why a task failed.
@@ -102,7 +102,7 @@ def judged(stage: Stage, results: Sequence[Mapping[str, Any]] | None, error: str
     return Gate("failed" if reasons else "ok", changed, reasons)
 
 
-def left(before: str, gate: Gate, after: str) -> str:
+def values_left(before: str, gate: Gate, after: str) -> str:
     """What is on a host after its batch was taken back or left: ``before``, or ``after`` if that worked, or unknown."""
     worked = gate.outcome == "ok"
     if before == "probation":

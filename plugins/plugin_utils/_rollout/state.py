@@ -23,7 +23,7 @@ from .._records.record_files import read_json, sentence, write_json
 from . import checking
 from .checking import SCHEMA, BatchState, Document, HostState, Plan, PlannedGuard, Start
 from .plan import LEAVE_OUT, differences, fingerprint
-from .stages import APPLYING, BEFORE, CONFIRMING, PREFLIGHT, Gate, Stage, following, values_after
+from .stages import APPLYING, BEFORE, CONFIRMING, PREFLIGHT, Gate, Stage, next_stage, values_after
 from .windows import Times
 
 FOLDER, FILE = "rollouts", "rollout.json"
@@ -222,7 +222,7 @@ class Rollout:
         """What became of a host of a batch: words of :data:`checking.OUTCOMES` and :data:`checking.VALUES`."""
         self._batch(number)["hosts"][name] = _host(outcome, values, changed, reasons)
 
-    def judged(self, number: int, stage: Stage, gates: Mapping[str, Gate]) -> list[str]:
+    def note_gates(self, number: int, stage: Stage, gates: Mapping[str, Gate]) -> list[str]:
         """Note what the hosts of a batch did in a stage; why the batch does not go on, nothing if it does."""
         for name, gate in gates.items():
             before = self._batch(number)["hosts"][name]
@@ -238,7 +238,7 @@ class Rollout:
         elif stage == CONFIRMING:
             self.end(number, True, at)
         else:
-            self.stage(number, following(stage.name, self.document["plan"]), at)
+            self.stage(number, next_stage(stage.name, self.document["plan"]), at)
 
     def end(self, number: int, good: bool, at: str, reasons: Sequence[str] = ()) -> None:
         """The batch has ended, good or not. A batch that was stopped keeps its stage."""
