@@ -221,8 +221,8 @@ class ActionModule(ControllerAction):
                 one = batch["hosts"][host]
                 gate = gate_of(host, variables, stages.ENDS[way], one["outcome"] != "lost")
                 values = stages.values_left(one["values"], gate, "taken back" if way == "back" else "confirmed")
-                reasons = [*one["reasons"], *(gate.reasons if values == "unknown" else ())]
-                rollout.host(number, host, one["outcome"], values, one["changed"], list(dict.fromkeys(reasons)))
+                reasons = [*one["reasons"], *(gate["reasons"] if values == "unknown" else ())]
+                one.update({"values": values, "reasons": list(dict.fromkeys(reasons))})
             rollout.end(number, False, stamp(), batch["reasons"] or [options["reason"]])
         if self._writes:
             raise ValueError(document["headline"])
@@ -267,7 +267,7 @@ def decided(variables: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def gate_of(host: str, variables: Mapping[str, Any], stage: stages.Stage, alive: bool) -> stages.Gate:
+def gate_of(host: str, variables: Mapping[str, Any], stage: stages.Stage, alive: bool) -> stages.HostState:
     """The gate of a host after a stage, from the results of its last call and the failure of a task."""
     facts = variables["hostvars"][host]
     found = [facts.get(name) for name in ("__tunings_result", "__tunings_later")]
