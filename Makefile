@@ -59,7 +59,7 @@ sanity: ## ansible-test sanity, on the newest and on the oldest supported ansibl
 	@tests/setup.sh gate
 	@$(SESSIONS) sanity
 
-lint: ## ruff, yamllint, mypy, changelog, licences, ansible-lint
+lint: ## ruff, yamllint, mypy, codespell, changelog, licences, ansible-lint
 	@tests/setup.sh test
 	@$(SESSIONS) quick ansible-lint
 

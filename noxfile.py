@@ -85,6 +85,20 @@ SANITY = {
     "pylint": ("newest", ALL_PYTHONS, ["--test", "pylint"]),
     "oldest": ("oldest", OLDEST_SANITY_PYTHONS, ["--test", *OF_THE_CORE]),
 }
+# Texts for users, in which codespell looks for misspelt words and for the phrases of tests/docs/phrases.txt.
+TEXTS = [
+    "*.md",
+    "docs",
+    "changelogs",
+    "playbooks",
+    "roles",
+    "plugins/modules",
+    "plugins/doc_fragments",
+    "tests/reference.yml",
+]
+PHRASES = HERE / "tests" / "docs" / "phrases.txt"
+# Where a phrase is right.
+RIGHT = ["there is no", "there are no", "is no longer", "are no longer", "is no more", "most of which", "so much as"]
 # ruff and the unit sessions look at the tests, which are not in the archive.
 SANITY_COMMAND = ["sanity", "--exclude", "tests/", "--exclude", "molecule/"]
 # Automation Hub leaves these tests out.
@@ -94,7 +108,7 @@ INSTALLED = [f"tests/lab/test_{name}.py" for name in ("start", "site", "image", 
 
 nox.options.default_venv_backend = "none"
 nox.options.error_on_external_run = False
-nox.options.sessions = ["lint", "unit"]
+nox.options.sessions = ["quick"]
 antsibull_nox.load_antsibull_nox_toml()
 
 
@@ -171,6 +185,25 @@ def tree(session: nox.Session, where: Path) -> Path:
     return target
 
 
+def codespell() -> list[str]:
+    """The command that checks TEXTS: a phrase counts as a word of the dictionary."""
+    phrases = [line.partition("->")[0] for line in PHRASES.read_text("utf-8").splitlines()]
+    words = rf"(?i:\b(?:{'|'.join([*RIGHT, *phrases])})\b)|[\w\-'’]+"
+    files = [str(path) for name in TEXTS for path in sorted(HERE.glob(name))]
+    return [
+        "codespell",
+        "--dictionary",
+        "-",
+        "--dictionary",
+        str(PHRASES),
+        "--regex",
+        words,
+        "--ignore-words-list",
+        "enque,hsi",
+        *files,
+    ]
+
+
 @nox.session
 def quick(session: nox.Session) -> None:
     """The tools that read the code in seconds; all of them run, also if one fails."""
@@ -182,6 +215,7 @@ def quick(session: nox.Session) -> None:
         ("mypy", *CONTROLLER_CODE),
         ("antsibull-changelog", "lint"),
         ("reuse", "lint", "--lines"),
+        codespell(),
         ("nox", "--noxfile", str(HERE / "noxfile.py"), "--session", "extra-checks"),
     ):
         session.log("%s %s", tool, " ".join(arguments))

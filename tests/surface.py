@@ -18,9 +18,12 @@ from typing import Any
 import generate
 import yaml
 from packaging.version import Version
-from reference import type_text
 
 JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
+
+
+def _type(option: Mapping[str, Any]) -> str:
+    return f"list of {option['elements']}" if option.get("elements") else str(option.get("type", "str"))
 
 
 def of_yaml(path: Path) -> Any:
@@ -31,7 +34,7 @@ def of_options(where: str, options: Mapping[str, Any]) -> Iterator[str]:
     """Options or variables with their aliases, choices and suboptions."""
     for name, option in options.items():
         for one in (name, *option.get("aliases", ())):
-            yield f"{where} {one}: {type_text(option)}"
+            yield f"{where} {one}: {_type(option)}"
             yield from (f"{where} {one}={choice}" for choice in option.get("choices", ()))
         yield from of_options(f"{where} {name}", option.get("suboptions", option.get("options", {})))
 

@@ -19,7 +19,7 @@ class ActionModule(ControllerAction):
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         options = plain_json(options)
         if options["cpus"] is not None and options["cpus"] <= 0:
-            raise ValueError(f"cpus is {options['cpus']:g}; it has to be above 0")
+            raise ValueError(f"cpus is {options['cpus']:g}; it must be above 0")
         src = options["src"]
         try:
             limits = WindowOptions(**{name: options[name] for name in WindowOptions._fields})

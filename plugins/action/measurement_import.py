@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Records from figures that were measured elsewhere; documented in plugins/modules/measurement_import.py."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..plugin_utils._actions.reporting import PROBLEMS_SHOWN
 from ..plugin_utils._imports.records import TOOL, Imported, records_of
 from ..plugin_utils._imports.rows import RowsError, from_file, from_list
 from ..plugin_utils._imports.summary import states_of
-from ..plugin_utils._pages.text import plural
+from ..plugin_utils._pages.text import listed, plural
 from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import plain_json
 
@@ -26,8 +26,8 @@ class ActionModule(ControllerAction):
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         if len(options["delimiter"]) != 1 or options["delimiter"] in '"\r\n':
             raise ValueError(
-                f"delimiter is {options['delimiter']!r}; one character belongs there, which is no quotation mark and no"
-                ' end of a line (a tab is "\\t" in double quotes)'
+                f"delimiter is {options['delimiter']!r}; it must be one character, but not a quotation mark or"
+                ' an end of line (a tab is "\\t" in double quotes)'
             )
         imported = _imported_from(options)
         records = imported.records
@@ -78,7 +78,7 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> di
         if path in places:
             raise ValueError(
                 f"{path} would hold two records: in file names all but letters, digits, points and hyphens become _;"
-                " hosts, peers and workloads have to differ in more than that"
+                " hosts, peers and workloads must differ in more than that"
             )
         places.add(path)
         try:
@@ -89,7 +89,8 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> di
         except (OSError, ValueError, RecursionError) as error:
             reason = record_files.sentence(error)
             raise ValueError(f"{path} exists and cannot be read as a record: {reason}") from None
-        if _without_collector(known) == _without_collector(record):
+        differing = list(_differences(known, record))
+        if not differing:
             store["unchanged"].append(record)
             continue
         workload = known.get("workload") if isinstance(known, dict) else None
@@ -97,8 +98,8 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> di
             raise ValueError(f"{path} was not imported; name another change or workload")
         if not replace:
             raise ValueError(
-                f"{path} was imported before and {_difference(known, record)}; import it with replace: true, or name"
-                " another change"
+                f"{path} was imported before and differs in {listed(differing, PROBLEMS_SHOWN)}; import it with"
+                " replace: true, or name another change"
             )
         store["replaced"].append(record)
     return store
@@ -115,18 +116,16 @@ def _check_left_over(imported: Imported, results: Path) -> None:
             )
 
 
-def _without_collector(record: Any) -> Any:
-    """A record without its collector, because another version of the collection gives the same rows."""
-    return {name: value for name, value in record.items() if name != "collector"} if isinstance(record, dict) else None
+def _differences(there: Any, here: Any, name: str = "") -> Iterator[str]:
+    """The names of what differs in two records, such as runs[0].cpu.
 
-
-def _difference(known: Mapping[str, Any], record: Mapping[str, Any]) -> str:
-    """The difference of two records in words: the first run, else the items."""
-    old, new = known.get("runs"), record["runs"]
-    if isinstance(old, list) and len(old) != len(new):
-        return f"has {len(old)} runs there and {len(new)} here"
-    for index, (there, here) in enumerate(zip(old or [], new, strict=False)):
-        if there != here:
-            names = sorted(name for name in here if not isinstance(there, dict) or there.get(name) != here[name])
-            return f"differs in {', '.join(names)} of run {index}"
-    return f"differs in {', '.join(sorted(name for name in record if known.get(name) != record[name]))}"
+    The collector may differ, because another version of the collection makes the same records of the same rows.
+    """
+    if isinstance(there, dict) and isinstance(here, dict):
+        for key in sorted({*there, *here} - {"collector"}):
+            yield from _differences(there.get(key), here.get(key), f"{name}.{key}" if name else key)
+    elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
+        for number, pair in enumerate(zip(there, here, strict=True)):
+            yield from _differences(*pair, f"{name}[{number}]")
+    elif there != here:
+        yield name

@@ -10,7 +10,7 @@ from typing import Any
 
 from ansible.release import __version__ as ansible_core_version
 
-from ..module_utils._engine import durations
+from ..module_utils._engine import lease
 from ..module_utils._engine.lease import LONGEST
 from ..modules.rollout import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
@@ -64,8 +64,7 @@ class ActionModule(ControllerAction):
         window = windows.parse(options["not_before"], options["not_after"], options["time_zone"], now())
         asked = self._plan(options, window, variables)
         run, here = state.run_id(), state.controller()
-        with self._held(options, options["change"]):
-            rollout = state.read(options["results"], options["change"]) or new(options["change"], asked)
+        with self._locked(options, options["change"], asked) as rollout:
             rollout.claim(here, state.alive, options["take_over"])
             rollout.refuse(asked, collection_version(COLLECTION))
             rollout.leave_out(plan.left_out(options["leave_out"]))
@@ -96,7 +95,7 @@ class ActionModule(ControllerAction):
             result["rollout"] = {}
         return result
 
-    def _plan(self, options: Mapping[str, Any], window: windows.Window, variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _plan(self, options: Mapping[str, Any], window: windows.Times, variables: Mapping[str, Any]) -> dict[str, Any]:
         """The plan that the options and the inventory ask for, in the form of the state file."""
         hosts = [str(host) for host in variables["ansible_play_hosts_all"]]
         groups = {name: [host for host in members if host in hosts] for name, members in variables["groups"].items()}
@@ -112,7 +111,7 @@ class ActionModule(ControllerAction):
             "confirm_within_s": auto if within == "auto" else seconds(within, "rollout_confirm_within"),
             "guard": None,
             "on_failure": options["on_failure"],
-            "window": window.as_dict(),
+            "window": window,
         }
         if measured:
             self._measurable(found["batches"], variables)
@@ -134,26 +133,29 @@ class ActionModule(ControllerAction):
 
     def _measurable(self, batches: Iterable[Mapping[str, Any]], variables: Mapping[str, Any]) -> None:
         """ValueError for a batch that the guard could not judge, and for limits that are not those of all hosts."""
-        limits: dict[str, dict[str, str]] = {f"report_{name}": {} for name in LIMITS}
+        names = [f"report_{name}" for name in LIMITS]
+        first: dict[str, tuple[str, str]] = {}
         for batch in batches:
             peers = []
             for host in batch["hosts"]:
                 own = {**role_values("report"), **variables["hostvars"].raw_get(host)}
                 with scope(self._templar, own) as value_of:
                     peers.append(value_of("measure_peer"))
-                    for name, found in limits.items():
-                        value = value_of(name)
-                        found.setdefault(plan.wanted({name: value}), f"{one_line(value)} on {host}")
+                    limits = {name: value_of(name) for name in names}
+                for name, value in limits.items():
+                    told = f"{one_line(value)} on {host}"
+                    same, where = first.setdefault(name, (plan.wanted({name: value}), told))
+                    if plan.wanted({name: value}) != same:
+                        raise ValueError(
+                            f"rollout_guard is set, and {name} is {where} and {told}: give all hosts of the play the"
+                            " same"
+                        )
             if not any(peers):
                 named = f"{batch['number']} ({', '.join(batch['hosts'][:3])})"
                 raise ValueError(
                     f"rollout_guard is set, and no host of batch {named} has a measure_peer: name one in the "
                     "inventory, or form other batches"
                 )
-        for name, found in limits.items():
-            if len(found) > 1:
-                told = " and ".join([*found.values()][:2])
-                raise ValueError(f"rollout_guard is set, and {name} is {told}: give all hosts of the play the same")
 
     def _tunings(self, host: str, variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         """{name: options of its module} of the tunings that a host asks for."""
@@ -170,8 +172,7 @@ class ActionModule(ControllerAction):
             raise ValueError(f"{host}: {error}") from None
 
     def begun(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        times = decided(variables)["plan"]["window"]
-        closed = windows.parse(times["not_before"], times["not_after"], times["time_zone"], now()).closed(now())
+        closed = windows.closed(decided(variables)["plan"]["window"], now())
         with self._step(options, variables) as rollout:
             number, document = rollout.number_of(variables["inventory_hostname"]), rollout.document
             rows = stages.rows(document["plan"], rollout.again(number), not self._writes)
@@ -233,8 +234,7 @@ class ActionModule(ControllerAction):
         """The state for one step of this run, kept after the block, all under its lock. In check mode nothing is kept,
         and if there is no state, it is that with which a first run would begin."""
         first = decided(variables)
-        with self._held(options, first["change"]):
-            rollout = state.read(options["results"], first["change"]) or new(first["change"], first["plan"])
+        with self._locked(options, first["change"], first["plan"]) as rollout:
             if self._writes:
                 rollout.own(first["runs"][-1])
             yield rollout
@@ -242,12 +242,14 @@ class ActionModule(ControllerAction):
                 keep(rollout, options["results"])
 
     @contextlib.contextmanager
-    def _held(self, options: Mapping[str, Any], change: str) -> Iterator[None]:
+    def _locked(self, options: Mapping[str, Any], change: str, wanted: dict[str, Any]) -> Iterator[state.Rollout]:
+        """The state under its lock; without a file the one of a new rollout with this plan."""
         with contextlib.ExitStack() as stack:
             refused = stack.enter_context(state.held(options["results"], change)) if self._writes else ""
             if refused:
                 self._display.warning(f"{refused}; do not start the rollout {change} on two controllers at once")
-            yield
+            found = state.read(options["results"], change)
+            yield found or state.new(change, collection_version(COLLECTION), wanted)
 
 
 def refuse_tags(variables: Mapping[str, Any]) -> None:
@@ -266,10 +268,6 @@ def decided(variables: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def new(change: str, wanted: dict[str, Any]) -> state.Rollout:
-    return state.new(change, collection_version(COLLECTION), wanted)
-
-
 def of_host(
     host: str, variables: Mapping[str, Any], stage: stages.Stage, alive: bool
 ) -> tuple[list[Mapping[str, Any]] | None, str]:
@@ -283,7 +281,7 @@ def of_host(
 
 
 def seconds(value: object, option: str) -> int:
-    return 0 if value == UNLIMITED else int(durations.seconds(value, option))  # type: ignore[no-untyped-call]
+    return 0 if value == UNLIMITED else int(lease.seconds(value, option))  # type: ignore[no-untyped-call]
 
 
 def stamp() -> str:

@@ -214,7 +214,7 @@ class CallbackModule(CallbackBase):
             results = plays.results_folder(play, host)
             if run := slices.run_name(plays.variable(play, host, slices.VARIABLE)):
                 one.slice = slices.new_slice(results, one.kind, run, one.begun)
-            one.folder = one.slice.folder if one.slice else files.new_folder(results, one.kind, one.begun)
+            one.folder = one.slice.parents[1] if one.slice else files.new_folder(results, one.kind, one.begun)
         except Exception as error:  # pylint: disable=broad-exception-caught  # templates raise anything in 2.16
             self._cannot_write(one, error)
             return
@@ -266,7 +266,7 @@ class CallbackModule(CallbackBase):
             if self._current.judges:
                 self._current.leave_out(self._rollout.get("left_out") or {})
         self._unsaved = True
-        answer = found.get("invocation", {}).get("evidence", {}) if name == "tunings" else found
+        answer = (found.get("invocation") or {}).get("evidence", {}) if name == "tunings" else found
         if self._current.keep(host, answer) and self._current is self._plain:
             # a play without evidence counts its hosts if it has to do with tunings
             self._current.plan([*self._hosts, host])
@@ -370,7 +370,7 @@ class CallbackModule(CallbackBase):
         except slices.NotUnitedError as error:
             failed = f"the slices of {one.folder} are not united"
             self._display.warning(f"{failed}: {error}; zpower.sap_tuning.unite does it")
-            return document, str(one.slice and one.slice.path)
+            return document, str(one.slice)
         except (OSError, ValueError) as error:
             self._cannot_write(one, error)
             return document, ""

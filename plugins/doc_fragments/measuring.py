@@ -81,9 +81,8 @@ options:
     type: float
     default: 1.0
   session:
-    description:
-      - The returned RV(session) of the started server. Required for O(state=stopped), and for O(side=client) if the
-        tool has a server.
+    description: The returned RV(session) of the started server. Required for O(state=stopped), and for O(side=client)
+      if the tool has a server.
     type: dict
     suboptions:
       tool:
@@ -128,18 +127,16 @@ options:
       - Without it the records are returned and not stored.
     type: str
   phase:
-    description:
-      - The phase of the change, V(before) or V(after), or the name of a state of an
-        experiment. Required with O(change).
+    description: The phase of the change, V(before) or V(after), or the name of a state of an experiment. Required with
+      O(change).
     type: str
   round:
     description: The number of the round in its phase, from 1.
     type: int
     default: 1
   peer:
-    description:
-      - The inventory name of the server's host, for the records. The default is O(address), or C(local) if the
-        tool has no server.
+    description: The inventory name of the server's host, for the records. The default is O(address), or C(local) if the
+      tool has no server.
     type: str
   results:
     description: The results folder on the controller, relative to the working directory of the playbook run.

@@ -28,7 +28,7 @@ options:
     description:
       - How many seconds batch jobs and updates may take to end before an instance is stopped, for example V(480)
         (C(sapcontrol -function Stop SECONDS), SAP Note 953653). With V(0) they end at once.
-      - The stop is waited for so much longer than O(restart_timeout).
+      - This is added to O(restart_timeout) for the stop.
     type: int
     version_added: 0.9.0
     default: 0

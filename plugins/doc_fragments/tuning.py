@@ -60,9 +60,8 @@ options:
     type: str
     version_added: 0.9.0
   confirm_runs:
-    description:
-      - The runs of a rollout, this one last. Values that another run has set on probation are then neither set nor
-        confirmed nor taken back; the call fails. If empty, values of all runs are.
+    description: The runs of a rollout, this one last. Values that another run has set on probation are then neither set
+      nor confirmed nor taken back; the call fails. If empty, values of all runs are.
     type: list
     elements: str
     version_added: 1.0.0

@@ -158,15 +158,12 @@ records:
   type: list
   elements: dict
 paths:
-  description: The files on the controller to which the records were written instead.
+  description: As M(zpower.sap_tuning.niping) returns them, one file per record.
   returned: when something was measured and O(change) is set
   type: list
   elements: str
-  sample: [results/smc-2026-11/app1/before-1-enqt-sd_benchmark-ascs.json]
 summary:
-  description:
-    - Per workload, the median of the decisive metric over the counted runs (null if all failed), the numbers of runs,
-      the first error and the record file.
+  description: As M(zpower.sap_tuning.niping) returns it, with the metric that decides.
   returned: when something was measured
   type: list
   elements: dict

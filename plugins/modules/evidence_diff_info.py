@@ -15,7 +15,7 @@ description:
   - Compared are whether a host could be checked, the facts of M(zpower.sap_tuning.platform_info), interfaces, SAP
     instances, SMC devices, conflicting services, and per subject of a tuning the verdict, the request, the values
     running, stored and at the next boot, and other settings of the same knob.
-  - A line on the terminal per difference. What is the same on several hosts stands once.
+  - A line on the terminal per difference. What is the same on several hosts is printed once.
   - It needs no connection to any host and writes nothing.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller

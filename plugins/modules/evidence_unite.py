@@ -53,9 +53,8 @@ problems:
   elements: str
   sample: []
 slices:
-  description:
-    - Each slice by its C(file), with the SHA-256 of its bytes, the C(controller) that ran it, and when it had C(begun)
-      and C(ended). C(late) says that it was added or changed after the run was united.
+  description: Each slice by its C(file), with the SHA-256 of its bytes, the C(controller) that ran it, and when it had
+    C(begun) and C(ended). C(late) says that it was added or changed after the run was united.
   returned: always
   type: list
   elements: dict

@@ -45,7 +45,7 @@ options:
     default: planned
   max_minutes:
     description:
-      - A session begins no rounds that would end after so many minutes; V(0) is no limit. The rounds before the first
+      - Do not start rounds that would exceed this many minutes; V(0) means no limit. The rounds before the first
         look are always measured.
     type: float
     version_added: 0.9.0

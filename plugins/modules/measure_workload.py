@@ -12,8 +12,7 @@ version_added: 0.1.0
 description:
   - Measures one round of a set of workloads and records every run with the CPU time it cost.
   - With O(workload=network), transactions and streams between two hosts, over one or many connections. They are run
-    by C(pingpong), which comes with this collection, or by the program of O(network.tool) if it is
-    installed on both hosts.
+    by C(pingpong), which comes with this collection, or by the program of O(network.tool) if both hosts have it.
   - With O(workload=fio) reads and writes of files, with O(workload=openssl) encryption, both on this host
     alone and with O(side=client).
   - With O(workload=command) programs of the user's on this host. With the O(session) of a server on another host,
@@ -367,15 +366,12 @@ records:
   type: list
   elements: dict
 paths:
-  description: The files on the controller to which the records were written instead.
+  description: As M(zpower.sap_tuning.niping) returns them, one file per record.
   returned: when something was measured and O(change) is set
   type: list
   elements: str
-  sample: [results/rps-2026-11/app1/before-1-pingpong-strWrite-db1.json]
 summary:
-  description:
-    - Per workload, the median of the decisive metric over the counted runs (null if all failed), the numbers of runs,
-      the first error and the record file.
+  description: As M(zpower.sap_tuning.niping) returns it, with the metric that decides.
   returned: when something was measured
   type: list
   elements: dict

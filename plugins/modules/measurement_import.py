@@ -173,7 +173,7 @@ options:
         type: dict
       context:
         description:
-          - Settings of the application that are no tuning of this collection, by name, for example
+          - Settings of the application that are not tunings of this collection, by name, for example
             C(packet_size), C(number_range_buffer) or C(jobs).
           - They have to be equal in both states, unless the report is told which of them were to change.
         type: dict
@@ -182,7 +182,7 @@ options:
         type: dict
         suboptions:
           kind:
-            description: What it is.
+            description: The kind of source.
             type: str
             choices: [sap_job_log, rmf, sd_benchmark, sgen, other]
           file:

@@ -31,9 +31,8 @@ options:
     type: str
     default: ""
   x:
-    description:
-      - The x axis of the curve, V(connections), C(params.<name>) for a parameter of the workload, or
-        C(context.<name>) for a setting noted in the records, such as V(context.guests).
+    description: The x axis of the curve, V(connections), C(params.<name>) for a parameter of the workload, or
+      C(context.<name>) for a setting noted in the records, such as V(context.guests).
     type: str
     default: connections
   work:

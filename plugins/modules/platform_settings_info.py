@@ -34,8 +34,7 @@ description:
   - Needs Python 3.6 or later on the host.
 options:
   threads_per_core:
-    description:
-      - How many threads each core of an LPAR should run, V(1) or V(2); if unset, any number is compliant.
+    description: How many threads each core of an LPAR should run, V(1) or V(2); if unset, any number is compliant.
     type: int
     choices: [1, 2]
   database_host:

@@ -23,10 +23,9 @@ extends_documentation_fragment:
   - zpower.sap_tuning.tuning
 options:
   devices:
-    description:
-      - Devices by bus id (V(0.0.0600)), by the name of their interface, by a shell glob of either, by card type
-        (V(hipersockets), V(osa)), or V(auto) for all. V(osa) includes VSWITCH. Devices for management (OSM, OSN) are
-        left out.
+    description: Devices by bus id (V(0.0.0600)), by the name of their interface, by a shell glob of either, by card
+      type (V(hipersockets), V(osa)), or V(auto) for all. V(osa) includes VSWITCH. Devices for management (OSM, OSN) are
+      left out.
     type: list
     elements: str
     default: [auto]

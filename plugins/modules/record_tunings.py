@@ -36,9 +36,8 @@ options:
     elements: dict
     required: true
   found:
-    description:
-      - Further tuning records, from calls in check mode. Only the state that they found is kept, as the state in
-        which the host was left on purpose.
+    description: Further tuning records, from calls in check mode. Only the state that they found is kept, as the state
+      in which the host was left on purpose.
     type: list
     elements: dict
     default: []

@@ -99,7 +99,7 @@ options:
 notes:
   - Kept over reboots by udev rules in C(/etc/udev/rules.d/91-zpower-sap-tuning-rps.rules) and,
     for O(sock_flow_entries), by C(/etc/sysctl.d/91-zpower-sap-tuning-rps.conf).
-  - irqbalance moves interrupts and does not touch RPS masks; it is no conflict.
+  - irqbalance moves interrupts and does not touch RPS masks; it is not a conflict.
 """
 
 EXAMPLES = r"""

@@ -66,9 +66,8 @@ options:
     type: dict
     default: {}
   profiles:
-    description:
-      - Several profiles, each a dictionary with C(profile), or C(sid) and C(instance), and
-        with C(presets) and C(parameters).
+    description: Several profiles, each a dictionary with C(profile), or C(sid) and C(instance), and with C(presets) and
+      C(parameters).
     type: list
     elements: dict
     default: []
@@ -79,8 +78,7 @@ options:
       presets: *presets
       parameters: *parameters
       left_to:
-        description:
-          - The host that changes this profile, which both share. This host only checks it.
+        description: The host that changes this profile, which both share. This host only checks it.
         type: str
   manage_rtprio:
     description:

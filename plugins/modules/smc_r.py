@@ -52,9 +52,8 @@ options:
     elements: str
     default: []
   database_ports:
-    description:
-      - Ports of the database, such as V('30015') or V('30013-30015'), beside those of O(sap_ports). Without them,
-        connections of work processes to the database stay plain TCP if O(sap_ports) is used.
+    description: Ports of the database, such as V('30015') or V('30013-30015'), beside those of O(sap_ports). Without
+      them, connections of work processes to the database stay plain TCP if O(sap_ports) is used.
     type: list
     elements: str
     version_added: 1.0.0

@@ -11,7 +11,7 @@ short_description: Compare a Linux application server with what SAP asks of the 
 version_added: 0.9.0
 description:
   - By default only compares sysctls and the size of C(/dev/shm) with the values that SAP Notes ask for, as SUSE and
-    Red Hat publish them, and names each difference, which is no drift. With O(state=present) it also sets the values,
+    Red Hat publish them, and names each difference, which is not drift. With O(state=present) it also sets the values,
     now and for the next boot, reads them back, and can restore those found first.
   - A value that saptune, sapconf or tuned sets is left to that tool, and the record says so. saptune does not exist on
     IBM Z.

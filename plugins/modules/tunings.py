@@ -28,14 +28,12 @@ options:
     type: list
     elements: str
   tunings:
-    description:
-      - Options of tunings, each under the name of its tuning. They win over the variables.
+    description: Options of tunings, each under the name of its tuning. They win over the variables.
     type: dict
     default: {}
   variables:
-    description:
-      - Variables of tunings, such as C(rps_every), with the values that this call uses. They win over all others, also
-        over those of the command line.
+    description: Variables of tunings, such as C(rps_every), with the values that this call uses. They win over all
+      others, also over those of the command line.
     type: dict
     default: {}
   stop_on_error:
@@ -51,8 +49,7 @@ options:
     type: bool
     default: false
   platform:
-    description:
-      - Options of M(zpower.sap_tuning.platform_settings_info). They win over the variables.
+    description: Options of M(zpower.sap_tuning.platform_settings_info). They win over the variables.
     type: dict
     default: {}
   preflight:
@@ -63,7 +60,7 @@ options:
         value at boot, and whether a checkpoint, also one of values on probation, is in the way. Nothing is written."
       - On the controller, with O(check_platform), the records of the platform that are C(drifted) or C(failed) and that
         no waiver accepts.
-      - A value that only differs from the request is no reason.
+      - A value that only differs from the request does not fail.
     type: bool
     default: false
   drift:
@@ -135,8 +132,7 @@ tunings:
       RV(tuning) and C(diff). One that was not run has C(skipped).
   returned: if the task registers its result and does not fail
   type: dict
-  sample:
-    rps: {changed: true, failed: false, msg: 1 changed}
+  sample: {rps: {changed: true, failed: false, msg: 1 changed}}
 deferred:
   description: The tunings that wait for a second task. See O(defer).
   returned: if the task registers its result and does not fail
@@ -259,11 +255,10 @@ def unused(names, options):
 def checked(module, spec, options):
     """(parameters, None), or (None, the sentence with which this module refuses these options)."""
     result = ArgumentSpecValidator(spec).validate(options)
-    errors = result.errors
     if not result.error_messages:
         return result.validated_parameters, None
     unsupported = "Unsupported parameters for (zpower.sap_tuning.%s) module: " % module
-    return None, (unsupported if isinstance(errors[0], UnsupportedError) else "") + errors.msg
+    return None, (unsupported if isinstance(result.errors[0], UnsupportedError) else "") + result.errors.msg
 
 
 def run_one(kind, options, check_mode):
@@ -299,10 +294,9 @@ def run_all(names, run, stop_on_error):
     for name in names:
         if failed and stop_on_error:
             results[name] = {"skipped": True, "msg": "not run, because %s failed" % failed}
-            continue
-        results[name] = run(name)
-        if results[name].get("failed"):
-            failed = failed or name
+        else:
+            results[name] = run(name)
+            failed = failed or (name if results[name].get("failed") else None)
     return results
 
 

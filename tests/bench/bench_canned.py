@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What verify and a site that changes nothing cost the controller, beside a play with one ansible.builtin.ping.
 
-The hosts answer at once (connection/canned.py): on a real site each one computes on its own CPU, and the controller is
+The hosts only answer (connection/canned.py): on a real site each one computes on its own CPU, and the controller is
 what runs out. Their answer is that of this machine in check mode, with six tunings. Ansible's settings are the
 defaults, but for 20 forks; each figure is the median over the rounds of a ratio within one round.
 """
@@ -32,7 +32,7 @@ VARIABLES = {
 
 
 def play(folder: Path, name: str, count: int, *arguments: str) -> Ran:
-    """Run a play on so many hosts, and on none before them if its answers are not kept yet."""
+    """Run a play on so many hosts."""
     playbook = str(folder / "ping.yml") if name == "ping" else f"zpower.sap_tuning.{name}"
     hosts = {f"app{number:04}": {} for number in range(count)}
     (folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": hosts, "vars": VARIABLES}}), "utf-8")

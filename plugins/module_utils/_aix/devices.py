@@ -24,9 +24,21 @@ _UNKNOWN_RC = 255
 _SETTABLE = {"True": True, "True+": True, "False": False}
 _RANGE = re.compile(r"^(-?[0-9]+)\.\.\.(-?[0-9]+)(?:\s*\(\+([0-9]+)\))?$")
 _NUMBER = re.compile(r"(?:(0[xX])[0-9a-fA-F]{1,32}|0|[1-9][0-9]{0,30})\Z")
+# SMC-R: its devices, and the attributes that enable it
+ENABLED, ADDRESSES, PORTS = "enabled", "ip_addr_list", "port_range"
+_SMC_R = re.compile(r"^smcr[0-9]+\Z")
 _LOOK_S = 60
 # stopping chdev can damage the database, so it gets as much time as a device's methods may need
 _CHANGE_S = 900
+
+
+def is_smc_r(name):
+    return _SMC_R.match(name) is not None
+
+
+def empty_lists(values):
+    """The lists that are empty although SMC-R is on, so that AIX does not use it; values: {attribute: text or None}."""
+    return [item for item in (ADDRESSES, PORTS) if values[ENABLED] != "0" and values[item] == ""]
 
 
 class UnknownAttributeError(HostError):

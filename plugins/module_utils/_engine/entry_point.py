@@ -6,7 +6,6 @@ import copy
 import importlib
 
 from .._host.host import Host, HostError
-from .durations import seconds
 from .journal import Journal
 from .places import PROBATION
 from .run import Run
@@ -118,6 +117,8 @@ def temporary(params):
     option = "lease"
     if within:
         option, checkpoint = "confirm_within", PROBATION
+        from .lease import seconds  # noqa: PLC0415
+
         try:
             lease_s = seconds(within, option)
         except ValueError as error:

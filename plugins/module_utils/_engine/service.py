@@ -49,6 +49,22 @@ def systemctl(host, *arguments):
     return done.out
 
 
+def put_drop_in(host, path, write, knob):
+    """Let write() give the drop-in of a unit a knob's wanted text, and systemd, if it runs, read it.
+
+    Raises HostError after restoring the old text.
+    """
+    write(knob.wanted)
+    try:
+        if host.exists("/run/systemd/system"):
+            systemctl(host, "daemon-reload")
+    except HostError as error:
+        write(knob.now)
+        raise HostError(
+            "%s was put back, because systemd does not read its units again: %s" % (path, error), error.errno
+        ) from error
+
+
 class Service:
     """The service of one tuning; folder: that of the checkpoint's journals."""
 

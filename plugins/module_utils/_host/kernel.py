@@ -4,6 +4,8 @@
 
 import gzip
 import io
+import os
+import platform
 import re
 import zlib
 
@@ -17,6 +19,24 @@ _MOST_CONFIG = 16 * 1024 * 1024
 def int_or_none(text):
     """The integer in a text; None if the text is anything else."""
     return int(text) if text is not None and re.match(r"^-?[0-9]{1,18}$", text.strip()) else None
+
+
+def machine_of(host):
+    """The id that differs between this machine and a copy of it, None if unknown: on AIX the machine's id and the
+    partition's number, elsewhere the id of systemd or D-Bus.
+    """
+    if platform.system() == "AIX":
+        machine = os.uname().machine
+        try:
+            number = re.match(r"\s*([0-9]+)\b", host.run(["uname", "-L"]).out)
+        except HostError:
+            number = None
+        return "%s %s" % (machine, number.group(1)) if number else machine
+    for path in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+        text = host.value(path)
+        if text and re.match(r"^[0-9a-f]{32}\Z", text):
+            return text
+    return None
 
 
 def boot_id(host):

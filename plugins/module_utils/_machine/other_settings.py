@@ -13,7 +13,7 @@ from collections import namedtuple
 
 from .._host.drop_ins import Setting, effective_files, numbered_lines
 from .._host.host import HostError
-from . import boot_sources, tools
+from . import boot_sources, tools, tuned
 from .boot_sources import path_of, real, runs_systemd, scripts
 
 # key{attribute} operator "value", see udev(7)
@@ -109,7 +109,7 @@ def enabled(host, unit):
 def of_tuned(host, pattern):
     """(whether tuned surely sets it, Setting) of what its merged profile and its scripts set by a matching line."""
     runs = enabled(host, "tuned.service")
-    for write in tools.tuned_profile(host).writes:
+    for write in tuned.tuned_profile(host).writes:
         for setting in _matching(write.setting.file, [(write.setting.line, write.setting.text)], pattern):
             yield runs and write.sure, setting
 
@@ -212,10 +212,10 @@ class _Boot:
         self._host, self._knobs = host, knobs
         self._own = knobs[0].own
         self._paths = {path_of(knob.sysctl): knob for knob in knobs if knob.sysctl}
-        self._profile = tools.tuned_profile(host)
+        self._profile = tuned.tuned_profile(host)
         again = self._profile.again is not None and enabled(host, "tuned.service")
         # [(path, Setting)] of the lines in sysctl.d that tuned applies again, None if it does not
-        self._again = tools.applied_again(host, self._paths) if again and self._paths else None
+        self._again = tuned.applied_again(host, self._paths) if again and self._paths else None
 
     def _value(self, path, text):
         """A value in the user's terms: of a sysctl the number that the kernel reads."""

@@ -6,7 +6,7 @@ import re
 
 from .._host.host import HostError, Once
 from .._sap.processes import read_text
-from . import tools
+from . import tools, tuned
 from .other_settings import conflict, enabled, lines_with
 
 _SLICES = ("/sys/fs/cgroup/system.slice", "/sys/fs/cgroup/systemd/system.slice")
@@ -104,7 +104,7 @@ def _saptune(host):
 
 
 def _tuned(host):
-    profile, problem = host.value("/etc/tuned/active_profile"), tools.tuned_profile(host).problem
+    profile, problem = host.value("/etc/tuned/active_profile"), tuned.tuned_profile(host).problem
     detail = "its active profile is %s" % profile if profile else "it has no active profile"
     return "%s; it cannot be loaded, so tuned sets nothing: %s" % (detail, problem) if problem else detail
 

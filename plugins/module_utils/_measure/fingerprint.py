@@ -5,8 +5,7 @@
 import os
 import platform
 
-from .._aix import smc
-from .._aix.devices import Devices
+from .._aix.devices import ADDRESSES, ENABLED, PORTS, Devices, empty_lists, is_smc_r
 from .._aix.system import is_aix
 from .._host.host import HostError
 from .._host.kernel import boot_id
@@ -40,12 +39,12 @@ def smc_r(host):
     """
     try:
         known = Devices(host)
-        devices = [one for one in known.devices() if smc.is_device(one.name)]
+        devices = [one for one in known.devices() if is_smc_r(one.name)]
         for device in (one.name for one in devices if one.state == "Available"):
-            values = {name: known.in_force(device, name) for name in (smc.ENABLED, smc.ADDRESSES, smc.PORTS)}
+            values = {name: known.in_force(device, name) for name in (ENABLED, ADDRESSES, PORTS)}
             if None in values.values():
                 return None
-            if values[smc.ENABLED] != "0" and not smc.empty_lists(values):
+            if values[ENABLED] != "0" and not empty_lists(values):
                 return "on"
     except HostError:
         return None

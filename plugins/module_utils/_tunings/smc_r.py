@@ -5,8 +5,7 @@
 import re
 
 from .._aix import system
-from .._aix.devices import UnknownAttributeError
-from .._aix.smc import ADDRESSES, ENABLED, PORTS, empty_lists, is_device
+from .._aix.devices import ADDRESSES, ENABLED, PORTS, UnknownAttributeError, empty_lists, is_smc_r
 from .._engine.records import SMC_R
 from .._engine.tuning import InputError
 from ._aix_devices import DeviceTuning, check_name, texts
@@ -121,7 +120,7 @@ class SmcR(DeviceTuning):
         return found[0]
 
     def _present(self):
-        return [one.name for one in self.devices.devices() if is_device(one.name)]
+        return [one.name for one in self.devices.devices() if is_smc_r(one.name)]
 
     def refusal(self, name):
         reason = self._too_old() or self._missing_device(name) or self._no_adapter()
@@ -149,7 +148,7 @@ class SmcR(DeviceTuning):
 
     def _no_adapter(self):
         for one in self.devices.devices():
-            if not is_device(one.name) and (one.name.startswith("roce") or _ROCE.search(one.text)):
+            if not is_smc_r(one.name) and (one.name.startswith("roce") or _ROCE.search(one.text)):
                 return ""
         return (
             "lsdev lists no adapter with RoCE or RDMA in its description: give this partition a RoCE adapter and run "

@@ -9,11 +9,10 @@ from typing import Any
 from ansible.module_utils.common import validation
 from ansible.module_utils.parsing.convert_bool import boolean
 
-from ...module_utils._engine import durations
-from ...module_utils._engine.lease import LONGEST
+from ...module_utils._engine.lease import LONGEST, seconds
 from . import shared_profiles
 
-_seconds: Callable[[Any, str], int] = durations.seconds
+_seconds: Callable[[Any, str], int] = seconds
 
 # Options that name subjects. A rollback leaves them out, so that it takes back the whole journal.
 UNLIMITED = "unlimited"  # of zpower_confirm_within: on probation until somebody ends it

@@ -6,13 +6,13 @@ import contextlib
 import json
 import os
 import shlex
-import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from ...module_utils._host import commands
 from .._pages.text import one_line, shorten
 from .._records.checks import show
 
@@ -37,28 +37,18 @@ def parse(value: object) -> list[str]:
 
 def run(command: Sequence[str], folder: Path) -> str:
     """Call the command with the folder as its last argument; empty if it succeeded, else a sentence."""
-    named = f"{VARIABLE} {shlex.join([*command, str(folder)])}"
-    with tempfile.TemporaryFile() as output:  # no pipe: a process that it leaves behind would keep it open
+    argv = [*command, str(folder)]
+    named = f"{VARIABLE} {shlex.join(argv)}"
+    with tempfile.TemporaryFile() as output:  # no pipe: a process that it leaves behind may go on printing
         try:
-            code = call([*command, str(folder)], output)
+            process = commands.start(argv, cwd=None, stdout=output, stderr=subprocess.STDOUT)  # type: ignore[no-untyped-call]
+            commands.finish(process, LIMIT_S)  # type: ignore[no-untyped-call]
+        except commands.Stopped as error:
+            return f"{named} was ended: {error}{said(output)}"
         except (OSError, ValueError) as error:
             return f"{named} cannot be started: {getattr(error, 'strerror', None) or error}"
-        if code is None:
-            return f"{named} was ended after {LIMIT_S:.0f} s{said(output)}"
+        code = process.returncode
         return f"{named} failed with exit code {code}{said(output)}" if code else ""
-
-
-def call(argv: Sequence[str], output: IO[bytes]) -> int | None:
-    """The exit code; None if the program was ended because it took too long."""
-    with subprocess.Popen(
-        argv, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-    ) as process:
-        try:
-            return process.wait(LIMIT_S)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            return None
 
 
 def said(output: IO[bytes]) -> str:

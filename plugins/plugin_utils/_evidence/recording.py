@@ -10,7 +10,6 @@ from typing import Any, cast
 from .._answers.answers import Answer
 from .document import HostResult, build, nothing_used
 from .shapes import Document, HostWaiver, RunFields, WaivedRow
-from .slices import Slice
 
 Key = tuple[str, str]  # tuning, subject
 
@@ -59,7 +58,7 @@ class Recording:
         self.check = check
         self.begun = begun
         self.folder: Path | None = None  # none without evidence, or where it cannot be written
-        self.slice: Slice | None = None
+        self.slice: Path | None = None
         self.command: list[str] = []
         self.planned: dict[str, None] = {}
         self._hosts: dict[str, _Host] = {}

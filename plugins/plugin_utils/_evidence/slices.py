@@ -10,7 +10,6 @@ import contextlib
 import platform
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,18 +39,6 @@ class NotUnitedError(ValueError):
     """The slice is written, but the lock of the folder cannot be had."""
 
 
-@dataclass(frozen=True)
-class Slice:
-    """One process of a run; ``name`` begins with the time at which it began."""
-
-    folder: Path
-    name: str
-
-    @property
-    def path(self) -> Path:
-        return self.folder / FOLDER / f"{self.name}.json"
-
-
 def run_name(value: object) -> str:
     """The name of the run that a variable gives, also as a number; empty if none is given. ValueError if it is none."""
     number = isinstance(value, int) and not isinstance(value, bool)
@@ -62,11 +49,11 @@ def folder_of(results: Path, kind: str, run: str) -> Path:
     return results / kind / (PREFIX + run)
 
 
-def new_slice(results: Path, kind: str, run: str, begun: str) -> Slice:
-    """A slice in ``<results>/<kind>/run-<run>/``, which is made if absent."""
-    folder = folder_of(results, kind, run)
-    with folder_below(folder / FOLDER, results):
-        return Slice(folder, f"{files.stamp(begun)}-{secrets.token_hex(4)}")
+def new_slice(results: Path, kind: str, run: str, begun: str) -> Path:
+    """The file of a slice below ``<results>/<kind>/run-<run>/``, which is made if absent; named by its time."""
+    folder = folder_of(results, kind, run) / FOLDER
+    with folder_below(folder, results):
+        return folder / f"{files.stamp(begun)}-{secrets.token_hex(4)}.json"
 
 
 class Union(NamedTuple):
@@ -78,13 +65,14 @@ class Union(NamedTuple):
     late: list[str]
 
 
-def write(document: Document, one: Slice) -> Union:
-    """Write the file of the slice, then the united files. NotUnitedError if only the first could be done; other errors
+def write(document: Document, path: Path) -> Union:
+    """Write the file of a slice, then the united files. NotUnitedError if only the first could be done; other errors
     as :func:`files.write`."""
-    about: RunFields = {**document["run"], "controller": platform.node(), "name": _name(one.folder)}
-    place = (one.path.parent, one.name)
+    folder = path.parents[1]
+    about: RunFields = {**document["run"], "controller": platform.node(), "name": _name(folder)}
+    place = (path.parent, path.stem)
     written = write_formats({"json": to_json.lines}, ({**document, "run": about},), place, ["json"], check=False)
-    return unite(one.folder, document["run"]["kind"], (one.path.name, written.digests["json"]))
+    return unite(folder, document["run"]["kind"], (path.name, written.digests["json"]))
 
 
 def unite(folder: Path, kind: str, own: tuple[str, str] | None = None, check: bool = False) -> Union:

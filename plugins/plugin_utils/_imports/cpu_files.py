@@ -37,7 +37,7 @@ HOW_TO_CONVERT = "convert it to text where it was recorded: sadf -j FILE -- -u A
 def window_of(path: str, kind: str, options: WindowOptions) -> CpuWindow:
     """A window of a file; CpuFileError if it cannot be used, OSError if it cannot be read."""
     if os.path.exists(path) and not os.path.isfile(path):
-        raise CpuFileError("this is no regular file")
+        raise CpuFileError("this is not a regular file")
     begin = _begin(path, packed=False)
     try:
         if packed := begin.startswith(GZIP):
@@ -121,7 +121,7 @@ def utc_offset(text: str) -> timedelta:
         return timedelta()
     if not match or int(match[2]) > 14 or int(match[3]) > 59:
         raise CpuFileError(
-            f"utc_offset is {text!r}; the offset of local time from UTC belongs there, such as +01:00{quoted(text)}"
+            f"utc_offset is {text!r}; it must be the offset of local time from UTC, such as +01:00{quoted(text)}"
         )
     ahead = timedelta(hours=int(match[2]), minutes=int(match[3]))
     return ahead if match[1] == "+" else -ahead

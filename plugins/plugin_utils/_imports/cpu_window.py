@@ -126,7 +126,7 @@ def moment(text: str, first: datetime) -> datetime:
         found = None
     if found is None or found.tzinfo is not None:
         raise CpuFileError(
-            f"{text!r} is no time of the file, which has no zone: 16:30:00 or 2026-11-20 16:30:00{quoted(text)}"
+            f"{text!r} is not a time of the file, which has no zone: 16:30:00 or 2026-11-20 16:30:00{quoted(text)}"
         )
     return found
 

@@ -39,10 +39,10 @@ def text(value: Any) -> str:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str):
-        raise FieldError(f"is {show(value)}; text belongs there")
+        raise FieldError(f"is {show(value)}; it must be text")
     found = value.strip()
     if len(found) > LONGEST_NAME or not found.isprintable():
-        raise FieldError(f"is {show(value)}; at most {LONGEST_NAME} printable characters belong there")
+        raise FieldError(f"is {show(value)}; it must be at most {LONGEST_NAME} printable characters")
     return str(found)
 
 
@@ -54,9 +54,9 @@ def number(value: Any) -> int | float:
         value = found if re.search(r"[.eE]", value) or abs(found) > LARGEST else int(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         hint = ", with a point and without separators" if isinstance(value, str) and "," in value else ""
-        raise FieldError(f"is {show(value)}; a number belongs there{hint}")
+        raise FieldError(f"is {show(value)}; it must be a number{hint}")
     if not -LARGEST < value < LARGEST or math.isnan(value):
-        raise FieldError(f"is {show(value)}; a finite number belongs there")
+        raise FieldError(f"is {show(value)}; it must be a finite number")
     # Variables of ansible-core 2.19 and later are subclasses of int and float.
     return int(value) if isinstance(value, int) else float(value)
 
@@ -73,14 +73,14 @@ def bounded(base: Check, holds: Callable[[Any], object], wanted: str) -> Check:
     return check
 
 
-positive = bounded(number, lambda found: found > 0, "a number above 0 belongs there (leave unknown values empty)")
-not_negative = bounded(number, lambda found: found >= 0, "a number from 0 on belongs there")
-percent = bounded(positive, lambda found: found <= 100, "percent of all processors, at most 100, belongs there")
+positive = bounded(number, lambda found: found > 0, "it must be above 0 (leave unknown values empty)")
+not_negative = bounded(number, lambda found: found >= 0, "it must be a number from 0")
+percent = bounded(positive, lambda found: found <= 100, "it must be a percentage of all processors, at most 100")
 
 
 def whole_number(least: int, most: int) -> Check:
     """A check for whole numbers of this range."""
-    wanted = f"a whole number from {least} to {most} belongs there"
+    wanted = f"it must be a whole number from {least} to {most}"
     check = bounded(number, lambda found: found == int(found) and least <= found <= most, wanted)
     return lambda value: int(check(value))
 
@@ -90,7 +90,7 @@ def flag(value: Any) -> bool:
     if isinstance(value, str):
         value = _WORDS.get(value.strip().lower(), value)
     if not isinstance(value, bool):
-        raise FieldError(f"is {show(value)}; true or false belongs there")
+        raise FieldError(f"is {show(value)}; it must be true or false")
     return value
 
 
@@ -100,7 +100,7 @@ def stamp(value: Any) -> str:
     try:
         moment = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", given))
     except ValueError:
-        raise FieldError(f"is {show(given)}; a time such as 2026-11-20T16:05:00+01:00 belongs there") from None
+        raise FieldError(f"is {show(given)}; it must be a time such as 2026-11-20T16:05:00+01:00") from None
     if moment.tzinfo is None:
         raise FieldError(f"is {show(given)}; its time zone is missing, as in 2026-11-20T16:05:00+01:00, or Z for UTC")
     try:
@@ -129,12 +129,12 @@ def scalar(value: Any) -> str | int | float | bool:
 
 def choice(*words: str) -> Check:
     """A check for one of these words."""
-    check = bounded(lambda value: value, lambda found: found in words, f"one of {', '.join(words)} belongs there")
+    check = bounded(lambda value: value, lambda found: found in words, f"it must be one of {', '.join(words)}")
     return lambda value: str(check(value))
 
 
 metric_name = bounded(
-    text, METRIC_NAME.fullmatch, "small letters, digits and _ belong there, a letter first and the unit last"
+    text, METRIC_NAME.fullmatch, "it must have small letters, digits and _, a letter first and the unit last"
 )
 """The name of a figure as records have it."""
 
@@ -228,7 +228,7 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
     nested: dict[str, Any] = {}
     for key, value in values.items():
         if not isinstance(key, str):
-            raise FieldError(f"{show(key)} names a field; that has to be text")
+            raise FieldError(f"{show(key)} names a field; it must be text")
         head, point, rest = key.partition(".")
         if not point or not isinstance(FIELDS.get(head), Group):
             if key in nested:
@@ -247,7 +247,7 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
 def _checked(value: Any, field: Group, where: str) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         if not field.single:
-            raise FieldError(f"{where} is {show(value)}; a mapping belongs there")
+            raise FieldError(f"{where} is {show(value)}; it must be a mapping")
         value = {field.single: value}
     found = {}
     prefix = f"{where}." if where else ""

@@ -80,7 +80,7 @@ class Reader:
         at: datetime | None = None
         for number, line in enumerate(self._lines, 1):
             if number == 1 and not line.startswith("AAA,"):
-                raise CpuFileError("this is no file of nmon: its first line does not begin with AAA")
+                raise CpuFileError("this is not a file of nmon: its first line does not begin with AAA")
             if not line.endswith("\n"):
                 break
             section, _comma, rest = line.rstrip("\r\n").partition(",")

@@ -90,7 +90,7 @@ def _check(values: Values) -> None:
     if not {"file", "text"} & set(values["source"]):
         raise FieldError("source has neither file nor text: where can these figures be looked up?")
     if values["source"]["kind"] == "other" and "text" not in values["source"]:
-        raise FieldError("source.kind is other; source.text has to say what it is")
+        raise FieldError("source.kind is other; source.text must say what it is")
     if values.get("warmup") and "round" not in values:
         raise FieldError("a warm-up run belongs to a round, and round is missing")
     _check_times(values)
@@ -114,7 +114,7 @@ def _check_times(values: Values) -> None:
     if "error" in values and values.get("ok"):
         raise FieldError("ok is true, and there is an error")
     if not values.setdefault("ok", "error" not in values) and "error" not in values:
-        raise FieldError("ok is false; error has to say why")
+        raise FieldError("ok is false; error must say why")
 
 
 def _one_way(values: Values, side: str) -> None:
@@ -149,11 +149,11 @@ def _metric(values: Mapping[str, Any]) -> Values:
         metric["name"] = next((name for name in METRICS if name in there), None)
     name = metric["name"]
     if name is None:
-        raise FieldError("there is neither elapsed_s nor latency_us; metric.name has to say which figure decides")
+        raise FieldError("there is neither elapsed_s nor latency_us; metric.name must say which figure decides")
     if name not in there:
         raise FieldError(f"{name} decides (metric.name), but is missing in the row")
     if there[name] <= 0:
-        raise FieldError(f"{name} decides and is {show(there[name])}; a number above 0 belongs there")
+        raise FieldError(f"{name} decides and is {show(there[name])}; it must be above 0")
     unit, better = METRICS.get(name, (None, None))
     for part, known in (("unit", unit), ("better", better)):
         if metric.setdefault(part, known) is None:

@@ -52,7 +52,7 @@ def from_list(rows: Sequence[Any]) -> Table:
     """Rows from variables."""
     for index, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise RowsError(f"rows[{index}] is no mapping of fields")
+            raise RowsError(f"rows[{index}] is not a mapping of fields")
     return Table({}, [Row(f"rows[{index}]", row) for index, row in enumerate(_enough(rows))])
 
 
@@ -68,7 +68,7 @@ def from_file(path: Path, kind: str = "auto", delimiter: str = ",") -> Table:
 
 def _text(path: Path) -> str:
     if path.exists() and not path.is_file():
-        raise RowsError("this is no regular file")
+        raise RowsError("this is not a regular file")
     with path.open("rb") as stream:
         data = stream.read(LARGEST_FILE + 1)
     if len(data) > LARGEST_FILE:
@@ -95,9 +95,9 @@ def from_csv(text: str, delimiter: str = ",") -> Table:
                 rows.append(Row(f"line {line}", dict(zip(header, cells, strict=True))))
                 _check_fields(len(rows) * len(header), line)
     except csv.Error as error:
-        raise RowsError(f"line {reader.line_num} is no CSV: {error}") from error
+        raise RowsError(f"line {reader.line_num} is not CSV: {error}") from error
     if not header:
-        raise RowsError("the file is empty; its first line has to name the fields")
+        raise RowsError("the file is empty; its first line must name the fields")
     return Table({}, _enough(rows))
 
 
@@ -147,13 +147,13 @@ def from_yaml(text: str) -> Table:
     try:
         node = loader.get_single_node()
         if node is None:
-            raise RowsError("the file is empty; a list of rows belongs there")
+            raise RowsError("the file is empty; it must be a list of rows")
         _check_plain(node, {})
         return _table(loader, node)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1} " if mark else ""
-        raise RowsError(f"{place}is no YAML: {getattr(error, 'problem', None) or 'the text breaks off'}") from error
+        raise RowsError(f"{place}is not YAML: {getattr(error, 'problem', None) or 'the text breaks off'}") from error
     except RecursionError as error:
         raise RowsError("it is nested too deeply") from error
     finally:
@@ -170,10 +170,10 @@ def _table(loader: _Loader, node: yaml.Node) -> Table:
         if "defaults" in parts:
             defaults = loader.construct_document(parts["defaults"])  # type: ignore[no-untyped-call]
             if not isinstance(defaults, dict):
-                raise RowsError(f"line {_line(parts['defaults'])}: defaults is no mapping of fields")
+                raise RowsError(f"line {_line(parts['defaults'])}: defaults is not a mapping of fields")
         listed = parts.get("rows")
     if not isinstance(listed, yaml.SequenceNode):
-        raise RowsError(f"line {_line(listed or node)}: a list of rows, or defaults and rows, belongs there")
+        raise RowsError(f"line {_line(listed or node)}: this must be a list of rows, or defaults and rows")
     rows = []
     for item in _enough(listed.value):
         values = loader.construct_document(item)  # type: ignore[no-untyped-call]

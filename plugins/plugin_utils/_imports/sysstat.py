@@ -50,9 +50,7 @@ class Reader:
         except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
             raise CpuFileError("this JSON is not sysstat's: it has no sysstat.hosts[0].statistics") from error
         if len(hosts) > 1 or not isinstance(host, dict) or not isinstance(reports, list):
-            raise CpuFileError(
-                "this JSON is not sysstat's: sysstat.hosts has to hold one host with a list of statistics"
-            )
+            raise CpuFileError("this JSON is not sysstat's: sysstat.hosts must hold one host with a list of statistics")
         self._host, self._cpus, self._day = host, cpus, day
         self._reports = [report if isinstance(report, dict) else {} for report in reports]
         # mpstat's timestamps are texts, sadf's are objects
@@ -122,7 +120,7 @@ class Reader:
             return datetime.combine(date.fromisoformat(str(said)), time())
         except ValueError as error:
             if self._day:
-                raise CpuFileError(f"date is {said!r}; a day such as 2026-11-20 belongs there") from error
+                raise CpuFileError(f"date is {said!r}; it must be a day such as 2026-11-20") from error
             raise CpuFileError(
                 f"its date {said!r} is ambiguous: give date, or record with S_TIME_FORMAT=ISO"
             ) from error
@@ -189,7 +187,7 @@ def _online(loads: Mapping[str, Mapping[str, float]]) -> float | None:
 def _clock(text: Any) -> timedelta:
     match = _CLOCK.fullmatch(text.strip()) if isinstance(text, str) else None
     if not match or int(match[1]) > 23 or int(match[2]) > 59 or int(match[3]) > 60:
-        raise CpuFileError(f"the timestamp {text!r} is no time of day such as 16:30:00")
+        raise CpuFileError(f"the timestamp {text!r} is not a time of day such as 16:30:00")
     hour = int(match[1])
     if match[4]:
         hour = hour % 12 + (12 if match[4] == "PM" else 0)

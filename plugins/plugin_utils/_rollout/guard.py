@@ -17,7 +17,8 @@ nothing had to be changed is measured like the others.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -28,7 +29,7 @@ from .._compare.comparing import Options, compare_change
 from .._compare.shapes import Comparison, Row
 from .._compare.summary import subject
 from .._pages.text import listed, one_line, plural, shorten
-from .._records.grouping import by_key, grouped
+from .._records.grouping import grouped
 from .._records.record_files import Loaded, file_slug, load_change
 from .._records.round import SIDES, Round
 from .._statistics.looks import LOOKS, PHASES
@@ -75,53 +76,56 @@ def judge_records(loaded: Loaded, hosts: Sequence[str], options: Options) -> che
     wanted = set(hosts)
     records = [item for item in loaded.records if item.host in wanted]
     report = compare_change(replace(loaded, records=records, tunings=[]), options=options)
-    rounds: dict[tuple[str, str, str, str], list[Round]] = by_key(
-        ((item.host, item.peer, item.workload.name, item.phase), item) for item in records
-    )
+    rounds = Counter(map(_state, records))
+    resent = {_state(item) for item in records if item.retransmits is not None}
     rows, comparisons = report["pooled"], report["comparisons"]
-    notes = [(_subject(row), f"INCONCLUSIVE: {row['reason']}") for row in rows if row["verdict"] == INCONCLUSIVE]
-    slower, sentences = [*_slower(rows)], [*_harmed(rows, comparisons, options)]
+    notes = [(subject(row), f"INCONCLUSIVE: {row['reason']}") for row in rows if row["verdict"] == INCONCLUSIVE]
+    slower, sentences = _reasons(rows, comparisons, options)
     if _drifts([entry for entry in comparisons if not entry["control"]]):
         notes += [(text.rstrip("."), DRIFT) for text in slower]
     else:
         sentences = [*slower, *sentences]
     for entry in comparisons:
-        states = [rounds.get((entry["host"], entry["peer"], entry["workload"], phase), []) for phase in PHASES]
-        sentences += [f"{_where(entry)}: {text}" for text in _proves_nothing(entry, *map(len, states))]
-        resent = all(any(item.retransmits is not None for item in state) for state in states)
-        notes += [(_where(entry), text) for text in _unknown(entry, resent)]
+        states = [(entry["host"], entry["peer"], entry["workload"], phase) for phase in PHASES]
+        sentences += [f"{_where(entry)}: {text}" for text in _proves_nothing(entry, *map(rounds.__getitem__, states))]
+        notes += [(_where(entry), text) for text in _unknown(entry, resent.issuperset(states))]
     sentences += _not_measured(loaded, hosts, comparisons, notes)
     others = sorted({item.host for item in loaded.records} - wanted)
     if others:
-        notes.append((_some(others), "not of this batch; these records were ignored."))
-    notes += [(_subject(row), text) for row in rows[:1] for text in row["flags"]]
-    told = [f"{_some(dict.fromkeys(group.members))}: {group.item}" for group in grouped(notes, _text)]
+        notes.append((listed(others, MOST_NAMED), "not of this batch; these records were ignored."))
+    notes += [(subject(row), text) for row in rows[:1] for text in row["flags"]]
+    told = grouped(((_text(where), text) for where, text in notes), _text)
     return {
         "change": loaded.change,
         "report": "",
-        "sentences": [_text(text) for text in sentences],
-        "notes": [*map(_text, told), *_problems(loaded.problems)],
+        "sentences": [*map(_text, sentences)],
+        "notes": [
+            *(_text(f"{listed(dict.fromkeys(group.members), MOST_NAMED)}: {group.item}") for group in told),
+            *_problems(loaded.problems),
+        ],
         "comparisons": [_item(entry) for entry in comparisons if not entry["control"]],
     }
 
 
-def _slower(rows: Sequence[Row]) -> Iterator[str]:
-    """What the deciding row says of times that got worse; if it is REGRESSED, the rows of hosts say where."""
-    first = rows[0]["verdict"] if rows else ""
-    yield from (f"{_subject(row)}: {row['reason']}" for row in rows if row["verdict"] == first == REGRESSED)
-    yield from (text for row in rows[:1] for text in row["guards"] if SLOWER in text)
+def _state(item: Round) -> tuple[str, str, str, str]:
+    return item.host, item.peer, item.workload.name, item.phase
 
 
-def _harmed(rows: Sequence[Row], comparisons: Sequence[Comparison], options: Options) -> Iterator[str]:
-    """What the deciding row says of other harm."""
+def _reasons(rows: Sequence[Row], comparisons: Sequence[Comparison], options: Options) -> tuple[list[str], list[str]]:
+    """What the deciding row says of times that got worse, of which rows of hosts say where, and of other harm."""
+    if not rows:
+        return [], []
+    first = rows[0]
+    slower = [f"{subject(row)}: {row['reason']}" for row in rows if row["verdict"] == first["verdict"] == REGRESSED]
+    slower += [text for text in first["guards"] if SLOWER in text]
+    other = [text for text in first["guards"] if SLOWER not in text]
     failed = [
         tuple(100 * state["failed_runs"] > options.max_failed_pct * state["runs"] for state in states)
         for states in ((entry["before"], entry["after"]) for entry in comparisons if entry["verdict"] == INCONCLUSIVE)
     ]
-    for first in rows[:1]:
-        yield from (text for text in first["guards"] if SLOWER not in text)
-        if first["cause"] in ("failed", "lost") and (False, True) in failed:
-            yield f"{_subject(first)}: {first['reason']}"
+    if first["cause"] in ("failed", "lost") and (False, True) in failed:
+        other.append(f"{subject(first)}: {first['reason']}")
+    return slower, other
 
 
 def _drifts(comparisons: Iterable[Comparison]) -> bool:
@@ -219,17 +223,9 @@ def _where(entry: Comparison) -> str:
     return f"{_name(entry['host'])} → {_name(entry['peer'])}, {_name(entry['workload'])}"
 
 
-def _subject(row: Row) -> str:
-    return shorten(one_line(subject(row)), 2 * LONGEST_NAME)
-
-
 def _name(text: str) -> str:
     """A name out of a record: anybody may have written it."""
     return shorten(one_line(text), LONGEST_NAME)
-
-
-def _some(names: Collection[str]) -> str:
-    return listed([shorten(one_line(name), 3 * LONGEST_NAME + 10) for name in names], MOST_NAMED)
 
 
 def _text(text: str) -> str:

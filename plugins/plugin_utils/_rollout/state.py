@@ -21,9 +21,10 @@ from .._records.checks import check_slug, plain_json, show
 from .._records.files import locked
 from .._records.record_files import read_json, sentence, write_json
 from . import checking
-from .checking import SCHEMA, BatchState, Document, HostState, Plan, PlannedGuard, Start, Times
+from .checking import SCHEMA, BatchState, Document, HostState, Plan, PlannedGuard, Start
 from .plan import LEAVE_OUT, differences, fingerprint
 from .stages import APPLYING, BEFORE, CONFIRMING, PREFLIGHT, Gate, Stage, following, values_after
+from .windows import Times
 
 FOLDER, FILE = "rollouts", "rollout.json"
 LARGEST_FILE = 1 << 28
@@ -79,7 +80,7 @@ def new(change: str, collection: str, plan: Mapping[str, Any]) -> "Rollout":
                 "attempt": 0,
                 "began": None,
                 "ended": None,
-                "hosts": {host: _waiting("unchanged") for host in batch["hosts"]},
+                "hosts": {host: _host("waiting", "unchanged") for host in batch["hosts"]},
                 "reasons": [],
                 "guard": None,
             }
@@ -206,7 +207,7 @@ class Rollout:
         for name in self.members(number):
             host = batch["hosts"][name]
             unsure = touched and host["values"] in ("unchanged", "probation") and batch["state"] == "running"
-            batch["hosts"][name] = _waiting("unknown" if unsure else host["values"])
+            batch["hosts"][name] = _host("waiting", "unknown" if unsure else host["values"])
         attempt = batch["attempt"] + 1
         batch.update({"state": "running", "stage": PREFLIGHT.name, "since": at, "attempt": attempt, "began": at})
         batch.update({"ended": None, "reasons": [], "guard": None})
@@ -219,12 +220,7 @@ class Rollout:
         self, number: int, name: str, outcome: str, values: str, changed: int = 0, reasons: Sequence[str] = ()
     ) -> None:
         """What became of a host of a batch: words of :data:`checking.OUTCOMES` and :data:`checking.VALUES`."""
-        self._batch(number)["hosts"][name] = {
-            "outcome": outcome,
-            "values": values,
-            "changed": changed,
-            "reasons": [_text(reason) for reason in reasons],
-        }
+        self._batch(number)["hosts"][name] = _host(outcome, values, changed, reasons)
 
     def judged(self, number: int, stage: Stage, gates: Mapping[str, Gate]) -> list[str]:
         """Note what the hosts of a batch did in a stage; why the batch does not go on, nothing if it does."""
@@ -324,8 +320,8 @@ def _told(run: Start) -> str:
     return " ".join(filter(None, ("run", run.get("id"), said)))
 
 
-def _waiting(values: str) -> HostState:
-    return {"outcome": "waiting", "values": values, "changed": 0, "reasons": []}
+def _host(outcome: str, values: str, changed: int = 0, reasons: Sequence[str] = ()) -> HostState:
+    return {"outcome": outcome, "values": values, "changed": changed, "reasons": [*map(_text, reasons)]}
 
 
 def _text(value: object) -> str:

@@ -12,9 +12,9 @@ from .._pages.text import DASH, Style, gain, listed, measured, moment, one_line,
 from .._records.grouping import Group, grouped
 from . import checking
 from . import plan as plans
-from .checking import BatchState, Document, HostState, PlannedBatch, Times
+from .checking import BatchState, Document, HostState, PlannedBatch
 from .plan import duration
-from .windows import Window
+from .windows import describe
 
 NAMED = 20  # hosts that a command or a sentence names
 PLAYBOOK = "ansible-playbook zpower.sap_tuning.{} -i inventory"
@@ -161,14 +161,8 @@ def facts(document: Document) -> list[tuple[str, str]]:
         ("Runs", f"{len(runs):,}"),
         ("First run began", moment(runs[0]["began"]) if runs else DASH),
         ("Last run ended", (moment(runs[-1]["ended"]) if runs[-1]["ended"] else "not ended") if runs else DASH),
-        ("Change window", window(plan["window"])),
+        ("Change window", describe(plan["window"])),
     ]
-
-
-def window(times: Times) -> str:
-    """When batches may begin."""
-    before, after = (_time(moment) if moment else None for moment in (times["not_before"], times["not_after"]))
-    return str(Window(before, after, times["time_zone"]))
 
 
 def conditions(document: Document) -> list[tuple[str, str]]:

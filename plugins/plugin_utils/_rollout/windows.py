@@ -10,8 +10,10 @@ reads a clock.
 import re
 import zoneinfo
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta, timezone, tzinfo
+from typing import TypedDict
+
+from .._records.shapes import Stamp
 
 UTC = timezone.utc
 BEFORE, AFTER, ZONE = "rollout_not_before", "rollout_not_after", "rollout_time_zone"
@@ -21,41 +23,38 @@ _FULL = re.compile(r"(20\d\d-\d\d-\d\d)[T ]((?:[01]\d|2[0-3]):\d\d(?::\d\d)?)\s*
 _FORMS = "a time such as 2026-11-28 22:00, 2026-11-28T22:00+01:00 or 22:00 belongs there"
 
 
-@dataclass(frozen=True)
-class Window:
-    """When batches may begin; None leaves that side open."""
+class Times(TypedDict):
+    """The change window of a run: when batches may begin; None leaves that side open."""
 
-    not_before: datetime | None
-    not_after: datetime | None
-    time_zone: str = "UTC"
+    not_before: Stamp | None
+    not_after: Stamp | None
+    time_zone: str
 
-    def closed(self, now: datetime) -> str:
-        """The sentence that says why no batch may begin at ``now``; empty if one may."""
-        if self.not_before and now < self.not_before:
-            return f"The change window opens {self._text(self.not_before)}; it is {self._text(now)} now."
-        if self.not_after and now >= self.not_after:
-            return f"The change window closed {self._text(self.not_after)}; it is {self._text(now)} now."
-        return ""
 
-    def __str__(self) -> str:
-        parts = [("from", self.not_before), ("until", self.not_after)]
-        return " ".join(f"{word} {self._text(moment)}" for word, moment in parts if moment) or "always open"
+def closed(window: Times, now: datetime) -> str:
+    """The sentence that says why no batch may begin at ``now``; empty if one may."""
+    first, last = window["not_before"], window["not_after"]
+    at, here = stamp(now), _words(stamp(now), window)
+    if first and at < first:
+        return f"The change window opens {_words(first, window)}; it is {here} now."
+    if last and at >= last:
+        return f"The change window closed {_words(last, window)}; it is {here} now."
+    return ""
 
-    def as_dict(self) -> dict[str, str | None]:
-        """The window as the state file has it."""
-        return {
-            "not_before": stamp(self.not_before) if self.not_before else None,
-            "not_after": stamp(self.not_after) if self.not_after else None,
-            "time_zone": self.time_zone,
-        }
 
-    def _text(self, moment: datetime) -> str:
-        utc = moment.astimezone(UTC)
-        there = moment.astimezone(zone_of(self.time_zone))
-        if not there.utcoffset():
-            return f"{utc:%Y-%m-%d %H:%M} UTC"
-        form = "%H:%M" if utc.date() == there.date() else "%Y-%m-%d %H:%M"
-        return f"{there:%Y-%m-%d %H:%M %Z} ({utc.strftime(form)} UTC)"
+def describe(window: Times) -> str:
+    """When batches may begin."""
+    parts = [("from", window["not_before"]), ("until", window["not_after"])]
+    return " ".join(f"{word} {_words(moment, window)}" for word, moment in parts if moment) or "always open"
+
+
+def _words(moment: str, window: Times) -> str:
+    utc = datetime.fromisoformat(moment.replace("Z", "+00:00"))
+    there = utc.astimezone(zone_of(window["time_zone"]))
+    if not there.utcoffset():
+        return f"{utc:%Y-%m-%d %H:%M} UTC"
+    form = "%H:%M" if utc.date() == there.date() else "%Y-%m-%d %H:%M"
+    return f"{there:%Y-%m-%d %H:%M %Z} ({utc.strftime(form)} UTC)"
 
 
 def stamp(moment: datetime) -> str:
@@ -63,7 +62,7 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def parse(not_before: object, not_after: object, time_zone: object, now: datetime) -> Window:
+def parse(not_before: object, not_after: object, time_zone: object, now: datetime) -> Times:
     """The window; empty text or None leaves a side open. ValueError is one sentence.
 
     Of a daily window the day that is open at ``now`` is taken, else the next one.
@@ -74,17 +73,18 @@ def parse(not_before: object, not_after: object, time_zone: object, now: datetim
     if begin is not None and begin == end:
         raise ValueError(f"{BEFORE} and {AFTER} are both {str(not_after).strip()}; the window has no length")
     if not isinstance(begin, datetime) and not isinstance(end, datetime) and (begin, end) != (None, None):
-        return Window(*_daily(begin or time(), end or time(), zone, now), name)
+        first, last = _daily(begin or time(), end or time(), zone, now)
+        return {"not_before": stamp(first), "not_after": stamp(last), "time_zone": name}
     if isinstance(begin, time) or isinstance(end, time):
         raise ValueError(
             f"{BEFORE} is {str(not_before).strip()!r} and {AFTER} {str(not_after).strip()!r}; give both with their day,"
             " or both as a time of day"
         )
-    first = _utc(begin, zone, max) if begin else None
-    last = _utc(end, zone, min) if end else None
-    if first and last and first >= last:
+    opens = stamp(_utc(begin, zone, max)) if begin else None
+    closes = stamp(_utc(end, zone, min)) if end else None
+    if opens and closes and opens >= closes:
         raise ValueError(f"{AFTER} is not later than {BEFORE}; the window would never be open")
-    return Window(first, last, name)
+    return {"not_before": opens, "not_after": closes, "time_zone": name}
 
 
 def zone_of(name: str) -> tzinfo:

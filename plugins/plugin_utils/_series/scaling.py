@@ -201,7 +201,7 @@ def reader(x: str) -> Callable[[Round], object]:
         return lambda item: dict(item.workload.params).get(name)
     if where == "context" and name:
         return lambda item: dict(item.context).get(name)
-    raise ValueError(f"x is {show(x)}; it has to be connections, params.<name> or context.<name>")
+    raise ValueError(f"x is {show(x)}; it must be connections, params.<name> or context.<name>")
 
 
 def number(value: object) -> float | None:

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A connection whose hosts answer at once, so that their CPU time is not taken from the controller's machine.
+"""A connection whose hosts only answer, so that their CPU time is not taken from the controller's machine.
 
 A module runs here the first time that it is sent. Its answer is kept in the folder CANNED_ANSWERS and is that of every
-host from then on.
+host from then on, half a second after each question, as from a host that needs time.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from ansible.plugins.connection import ConnectionBase
 
+ANSWERED_AFTER_S = 0.5
 MODULE = re.compile(r"AnsiballZ_\w+")
 
 
@@ -31,6 +33,7 @@ class Connection(ConnectionBase):
 
     def exec_command(self, cmd: str, in_data: bytes | None = None, sudoable: bool = True) -> tuple[int, bytes, bytes]:
         if "AnsiballZ_" in cmd and "chmod" not in cmd:
+            time.sleep(ANSWERED_AFTER_S)
             return 0, self._kept(cmd).read_bytes(), b""
         # the names of the home and of a new temporary folder are all that Ansible wants to hear otherwise
         folder = re.search(r"ansible-tmp-[0-9.-]+", cmd)

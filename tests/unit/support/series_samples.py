@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from statistics import median_high
 from typing import Any
 
 import records_factory as factory
@@ -40,7 +41,7 @@ GUESTS = {
 def comparison(before: Sequence[float], after: Sequence[float], **changes: Any) -> dict[str, Any]:
     """A comparison as the report holds it, with what a trend reads of it."""
     sides = [
-        {"median": factory_median(values), "round_medians": list(values), "rounds": len(values)}
+        {"median": median_high(values) if values else None, "round_medians": list(values), "rounds": len(values)}
         for values in (before, after)
     ]
     known = all(side["median"] is not None for side in sides)
@@ -64,19 +65,10 @@ def comparison(before: Sequence[float], after: Sequence[float], **changes: Any) 
     }
 
 
-def factory_median(values: Sequence[float]) -> float | None:
-    """The middle of an odd number of values, which is all that these samples have."""
-    return sorted(values)[len(values) // 2] if values else None
-
-
 def banking() -> dict[str, Any]:
     """The trend of the banking study."""
-    return trend("banking", [TrendStep(f"c{n}", name, [comparison([old], [new])]) for n, (name, old, new) in steps()])
-
-
-def steps() -> list[tuple[int, tuple[str, int, int]]]:
-    """The changes of the banking study with their places."""
-    return [(place, (name, old, new)) for place, (name, old, new) in enumerate(BANKING, 1)]
+    steps = enumerate(BANKING, 1)
+    return trend("banking", [TrendStep(f"c{n}", name, [comparison([old], [new])]) for n, (name, old, new) in steps])
 
 
 def record(

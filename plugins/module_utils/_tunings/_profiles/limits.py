@@ -8,7 +8,6 @@ Each file is a subject with one knob, its text. Both take effect when sapstartsr
 import re
 
 from ..._engine.tuning import STORED, Knob, Subject
-from ..._host.host import HostError
 
 # of version 0.1.0, and if nobody asks for a number
 HIGHEST = 99
@@ -79,31 +78,16 @@ def shown_limit(text):
 
 def put(host, knob):
     """Write a knob's wanted text, and let systemd read it. Raises HostError after restoring the old text."""
-    _write(host, knob.key, knob.wanted)
-    try:
-        _reload(host, knob.key)
-    except HostError:
-        _write(host, knob.key, knob.now)
-        raise
-
-
-def _write(host, path, text):
-    if text is None:
-        host.remove(path)
-    else:
-        host.write(path, text)
-
-
-def _reload(host, path):
-    """Let systemd, if it runs, read a changed drop-in."""
-    if not _DROP_IN.match(path) or not host.exists("/run/systemd/system"):
-        return
     # check mode does not need it; see outcome()
-    from ..._engine.service import systemctl  # noqa: PLC0415
+    from ..._engine.service import put_drop_in  # noqa: PLC0415
 
-    try:
-        systemctl(host, "daemon-reload")
-    except HostError as error:
-        raise HostError(
-            "%s was put back, because systemd does not read its units again: %s" % (path, error), error.errno
-        ) from error
+    def write(text):
+        if text is None:
+            host.remove(knob.key)
+        else:
+            host.write(knob.key, text)
+
+    if _DROP_IN.match(knob.key):
+        put_drop_in(host, knob.key, write, knob)
+    else:
+        write(knob.wanted)

@@ -5,6 +5,7 @@
 The values are those of note_checks.ROWS. Of several files that set one, the order in which they are read decides.
 """
 
+import functools
 import os
 import re
 
@@ -116,15 +117,13 @@ class OpenFiles(Request):
         return low[0][1].value or _DEFAULT if low else str(note_checks.FILES), lost
 
     def set(self, knob):
-        if knob.item == self.name or not self.host.exists("/run/systemd/system"):
+        if knob.item == self.name:
             return False
+        # check mode does not need it; see outcome()
+        from ..._engine.service import put_drop_in  # noqa: PLC0415
+
         drop_in, block = self.files[knob.item]
-        drop_in.put(block, knob.wanted)
-        try:
-            note_checks.systemctl(self.host, "daemon-reload")
-        except HostError:
-            drop_in.put(block, knob.now)
-            raise
+        put_drop_in(self.host, drop_in.path, functools.partial(drop_in.put, block), knob)
         return True
 
     def wrong(self, subject, part):

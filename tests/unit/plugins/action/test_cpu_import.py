@@ -41,16 +41,16 @@ def test_the_documentation_names_formats_and_figures_as_they_are():
     "arguments, message",
     [
         ({"src": "/nowhere/x.nmon"}, "/nowhere/x.nmon on the controller: No such file"),
-        ({"src": "/dev/zero"}, "no regular file"),
-        ({"src": str(FIXTURES)}, "no regular file"),
+        ({"src": "/dev/zero"}, "not a regular file"),
+        ({"src": str(FIXTURES)}, "not a regular file"),
         ({"src": __file__}, "test_cpu_import.py: this is neither a file of nmon"),
-        ({"begin": "tomorrow"}, "no time of the file, which has no zone: .* 16:30:00$"),
+        ({"begin": "tomorrow"}, "not a time of the file, which has no zone: .* 16:30:00$"),
         # what YAML makes of 23:59:49 and +10:00
-        ({"begin": 86389}, r"'86389' is no time of the file.* \(in quotes: without them, YAML takes it"),
+        ({"begin": 86389}, r"'86389' is not a time of the file.* \(in quotes: without them, YAML takes it"),
         ({"change": "c", "utc_offset": 600}, r"utc_offset is '600'; .* \+01:00 \(in quotes: without them"),
-        ({"cpus": 0}, "cpus is 0; it has to be above 0"),
+        ({"cpus": 0}, "cpus is 0; it must be above 0"),
         ({"change": "x"}, f"^{re.escape(AIX)}: its times are local: give utc_offset"),
-        ({"change": "x", "utc_offset": "one hour"}, "utc_offset is 'one hour'; the offset of local time"),
+        ({"change": "x", "utc_offset": "one hour"}, "utc_offset is 'one hour'; it must be the offset of local time"),
         ({"change": "../x", "utc_offset": "Z"}, "change is '../x'; it has to begin with a letter"),
     ],
 )

@@ -115,7 +115,7 @@ def test_a_row_that_was_taken_out_does_not_leave_the_last_one_behind(folder, row
 
 @pytest.mark.parametrize("delimiter", ["", "\\t", ";;", '"', "\n", "\r"])
 def test_a_delimiter_that_is_none_is_one_sentence(folder, delimiter):
-    with pytest.raises(AnsibleActionFail, match="^delimiter is .*; one character belongs there, which is no quotation"):
+    with pytest.raises(AnsibleActionFail, match="^delimiter is .*; it must be one character, but not a quotation"):
         imported(delimiter=delimiter)
 
 
@@ -128,6 +128,9 @@ def test_a_measured_record_and_what_is_no_record_are_never_replaced(folder):
         with pytest.raises(AnsibleActionFail, match="was not imported"):
             imported(replace=True)
         assert path.read_text() == text
+    path.write_text('{"workload": {"tool": "import"}, "runs": 5}')
+    with pytest.raises(AnsibleActionFail, match="imported before and differs in change, context, .* and 16 more;"):
+        imported()
     path.write_text("{")
     with pytest.raises(AnsibleActionFail, match="cannot be read as a record"):
         imported()
@@ -152,8 +155,10 @@ def test_one_bad_row_and_nothing_is_written(folder):
     with pytest.raises(AnsibleActionFail) as error:
         imported()
     said = str(error.value)
-    assert said.startswith("settlement.csv: nothing was imported, 30 rows cannot be used. line 4: units is '0'; a ")
-    assert said.count("belongs there") == measurement_import.PROBLEMS_SHOWN and len(said) < 500
+    assert said.startswith(
+        "settlement.csv: nothing was imported, 30 rows cannot be used. line 4: units is '0'; it must be above 0 "
+    )
+    assert said.count("it must be") == measurement_import.PROBLEMS_SHOWN and len(said) < 500
     assert not Path("results").exists()
 
 
@@ -191,7 +196,7 @@ def test_variables_serve_as_well_and_rows_may_name_their_change(folder):
     [
         ({"src": "nowhere.csv"}, "nowhere.csv on the controller: No such file or directory"),
         ({"src": "."}, "say which format it is"),
-        ({"src": "/dev/zero", "format": "csv"}, "/dev/zero: this is no regular file"),
+        ({"src": "/dev/zero", "format": "csv"}, "/dev/zero: this is not a regular file"),
         ({"src": "settlement.csv", "delimiter": ";"}, "is one field that holds a comma; set delimiter"),
         ({"src": "settlement.csv", "rows": []}, "mutually exclusive"),
         ({}, "one of the following is required: src, rows"),

@@ -195,7 +195,7 @@ def test_phases_can_be_chosen_and_an_x_that_nobody_noted_is_a_problem(table: Pat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"x": "guests"}, "x is 'guests'; it has to be connections, params.<name> or context.<name>"),
+        ({"x": "guests"}, "x is 'guests'; it must be connections, params.<name> or context.<name>"),
         ({"change": "nobody"}, "there is no measurement record of change nobody"),
         ({"change": "../etc"}, "change is '../etc'; it has to begin"),
         ({"phases": ["after"]}, "has no phase after; it has guests-1, guests-2"),

@@ -24,7 +24,7 @@ def fixture_folder(tmp_path: Path) -> Path:
     for host in ("app1", "app2"):
         one = slices.new_slice(tmp_path / "results", "verify", "4711", "2026-11-20T10:00:00Z")
         document = build(run(), [host], {host: result("ok", "", [row()])})
-        write_formats(files.FORMATS, (document,), (one.path.parent, one.name), ["json"], check=False)
+        write_formats(files.FORMATS, (document,), (one.parent, one.stem), ["json"], check=False)
     return tmp_path / "results" / "verify" / "run-4711"
 
 

@@ -13,6 +13,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.lease import seconds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import UnsupportedError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, refused
@@ -328,3 +329,16 @@ def test_what_a_killed_guardian_and_a_killed_run_left_goes_with_the_next_run(hos
     kept = [".zpower-cpu_topology.lease.x", "cpu_topology.json", "lease.json"]
     assert host.listdir(CHECKPOINT) == (kept if other else [])
     assert other or (everything(host) == before and not host.exists(FOLDER))
+
+
+@pytest.mark.parametrize(
+    "value, expected", [(0, 0), (90, 90), ("90", 90), ("90s", 90), ("10m", 600), (" 2 h ", 7200), ("1d", 86400)]
+)
+def test_a_number_is_seconds_and_a_letter_is_the_unit(value, expected):
+    assert seconds(value, "soak") == expected
+
+
+@pytest.mark.parametrize("value", ["", "10 minutes", "-5", 1.5, True, None, [], "1h30m", "9" * 10])
+def test_anything_else_is_refused_with_the_name_of_the_option(value):
+    with pytest.raises(ValueError, match="^soak is .*; it must be seconds, or a duration such as 90s, 10m"):
+        seconds(value, "soak")

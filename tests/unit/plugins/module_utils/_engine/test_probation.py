@@ -103,7 +103,7 @@ def test_a_host_with_only_a_probation_is_not_unused(host, call):
         ({"lease": -1, "checkpoint": "exp1"}, "lease: -1 is out of range; use 0 to 604800 seconds"),
         ({"lease": 604801, "checkpoint": "exp1"}, "lease: 604801 is out of range"),
         ({"lease": "soon", "checkpoint": "exp1"}, "argument 'lease'"),
-        ({"confirm_within": "soon"}, "confirm_within is 'soon'; seconds, or a duration such as 90s"),
+        ({"confirm_within": "soon"}, "confirm_within is 'soon'; it must be seconds, or a duration such as 90s"),
         ({"confirm_within": "8d"}, "confirm_within: 691200 is out of range; use 0 to 604800 seconds"),
         ({"confirm_within": "1h", "checkpoint": "exp1"}, "confirm_within: values on probation are a checkpoint"),
         ({"confirm_within": "1h", "lease": 60}, "confirm_within: values on probation are a checkpoint"),

@@ -11,10 +11,11 @@ import shutil
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal, machine_of
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins import DropIn
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.kernel import machine_of
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_topology, smc_sysctls
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import RULES, RULES_HEADER
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import (

@@ -11,7 +11,7 @@ from collections import OrderedDict
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import boot_sources, tools
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import boot_sources, tuned
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import at_boot, of_system
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system import sysctl_knob
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import others, shared_memory
@@ -236,7 +236,7 @@ def test_debians_tuned_merges_the_same(real_tuned, profiles):
         real_tuned.stdin.write(root + "/etc/tuned\n")
         real_tuned.stdin.flush()
         told = json.loads(real_tuned.stdout.readline())
-    found = [write.setting.text.split("=") for write in tools.tuned_profile(host).writes]
+    found = [write.setting.text.split("=") for write in tuned.tuned_profile(host).writes]
     assert found == told == list(map(list, merge(profiles)))
 
 

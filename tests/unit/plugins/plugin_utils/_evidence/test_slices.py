@@ -133,7 +133,7 @@ def test_a_folder_holds_the_slices_and_the_united_files(tmp_path: Path) -> None:
     assert written.paths["html"] == str(folder / "verify.html")
     assert stored(folder)["headline"] == "All 2 hosts are compliant."
     assert {path.name for path in folder.iterdir()} == FORMATS | {slices.FOLDER, slices.LOCK, files.SUMS}
-    assert {path.name for path in (folder / "slices").iterdir()} == {ours.path.name, other.path.name}
+    assert {path.name for path in (folder / "slices").iterdir()} == {ours.name, other.name}
 
 
 def test_a_slice_that_cannot_be_read_leaves_the_run_unfinished(tmp_path: Path) -> None:
@@ -146,9 +146,9 @@ def test_a_slice_that_cannot_be_read_leaves_the_run_unfinished(tmp_path: Path) -
         ("c", json.dumps(part({"app9": "changed"}, kind="site"))),
         ("d", json.dumps(endless)),
     ):
-        ours.path.with_name(f"20260101T000000Z-{name}.json").write_text(text, "utf-8")
+        ours.with_name(f"20260101T000000Z-{name}.json").write_text(text, "utf-8")
     slices.write(part({"app1": "compliant"}), ours)
-    made = stored(ours.folder)
+    made = stored(ours.parents[1])
     assert made["result"] == "unfinished" and [host["host"] for host in made["hosts"]] == ["app1"]
     told = {"a": "schema is 'zpower.sap_tuning/evidence/9'", "b": "it is no JSON", "c": "is of site"}
     told["d"] = "; a whole number belongs there"
@@ -170,8 +170,8 @@ def test_a_foreign_file_is_left_out_and_told(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(files, "LARGEST_FILE", 99_999)
     ours = slices.new_slice(tmp_path, "verify", "7", "2026-11-20T10:00:00Z")
     slices.write(part({"app1": "compliant"}), ours)
-    ours.path.with_name("20260101T000000Z-a.json").write_text(text, "utf-8")
-    made, _written, (sentence,), _late = slices.unite(ours.folder, "verify")
+    ours.with_name("20260101T000000Z-a.json").write_text(text, "utf-8")
+    made, _written, (sentence,), _late = slices.unite(ours.parents[1], "verify")
     assert said in sentence and sentence in made["problems"] and made["result"] == "unfinished"
 
 
@@ -179,38 +179,38 @@ def test_each_slice_is_named_and_one_that_came_late_is_told(tmp_path: Path, monk
     ours, other, forged = (slices.new_slice(tmp_path, "verify", "7", "2026-11-20T10:00:00Z") for _number in range(3))
     slices.write(part({"app1": "compliant"}), ours)
     slices.write(part({"app2": "compliant"}), other)
-    made = stored(ours.folder)
+    made = stored(ours.parents[1])
     assert schema_errors("evidence", made) == [] and made["problems"] == []
-    assert schema_errors("evidence", json.loads(ours.path.read_text("utf-8"))) == []
-    assert {use["file"]: use["late"] for use in made["slices"]} == {ours.path.name: False, other.path.name: False}
+    assert schema_errors("evidence", json.loads(ours.read_text("utf-8"))) == []
+    assert {use["file"]: use["late"] for use in made["slices"]} == {ours.name: False, other.name: False}
     assert {use["controller"] for use in made["slices"]} == {platform.node()}
     sums = [f"{use['sha256']}  slices/{use['file']}" for use in made["slices"]]
-    assert {*sums} <= {*(ours.folder / files.SUMS).read_text().splitlines()}
+    assert {*sums} <= {*(ours.parents[1] / files.SUMS).read_text().splitlines()}
     # somebody adds one, and the next honest process unites it; then again
-    forged.path.write_text(json.dumps(part({"app3": "compliant"}, begun="2026-11-23T10:00:00Z")), "utf-8")
+    forged.write_text(json.dumps(part({"app3": "compliant"}, begun="2026-11-23T10:00:00Z")), "utf-8")
     for _time in range(2):
         slices.write(part({"app2": "drifted"}), other)
-        made = stored(ours.folder)
+        made = stored(ours.parents[1])
         (sentence,) = made["problems"]
-        assert forged.name in sentence and "unknown controller" in sentence and "2026-11-23 10:00:00" in sentence
-        assert [use["file"] for use in made["slices"] if use["late"]] == [forged.path.name]
-    page = (ours.folder / "verify.html").read_text("utf-8")
+        assert forged.stem in sentence and "unknown controller" in sentence and "2026-11-23 10:00:00" in sentence
+        assert [use["file"] for use in made["slices"] if use["late"]] == [forged.name]
+    page = (ours.parents[1] / "verify.html").read_text("utf-8")
     assert platform.node() in page and "late" in page
     # or swaps one before its own process unites it
     unite = slices.unite
-    changed = other.path.with_name("changed")
+    changed = other.with_name("changed")
 
     def swapping(*given: Any) -> slices.Union:
-        changed.write_text(other.path.read_text("utf-8").replace("rx-0", "rx-2"), "utf-8")
-        changed.replace(other.path)
+        changed.write_text(other.read_text("utf-8").replace("rx-0", "rx-2"), "utf-8")
+        changed.replace(other)
         return unite(*given)
 
     monkeypatch.setattr(slices, "unite", swapping)
-    assert any(other.name in doubt for doubt in slices.write(part({"app2": "drifted"}), other).late)
+    assert any(other.stem in doubt for doubt in slices.write(part({"app2": "drifted"}), other).late)
     monkeypatch.undo()
     # or changes that of somebody else
-    ours.path.write_text(ours.path.read_text("utf-8").replace("rx-0", "rx-1"), "utf-8")
-    assert any(ours.name in doubt for doubt in slices.unite(ours.folder, "verify").late)
+    ours.write_text(ours.read_text("utf-8").replace("rx-0", "rx-1"), "utf-8")
+    assert any(ours.stem in doubt for doubt in slices.unite(ours.parents[1], "verify").late)
 
 
 NASTY = "a\x1b[31mb\x00\x0b\ufffe\u202e\ud800\n# c"
@@ -220,9 +220,9 @@ def test_what_somebody_else_put_into_a_slice_reaches_no_terminal_and_no_ticket(t
     one = slices.new_slice(tmp_path, "verify", "nightly", "2026-11-20T10:00:00Z")
     document = part({"app1": "drifted"})
     document["run"]["begun"], document["problems"] = NASTY, [NASTY]
-    one.path.write_text(json.dumps(document), "utf-8")
-    (one.path.parent / os.fsdecode(b"\xff\x1b.json")).write_text("no JSON", "utf-8")
-    made, written, *_doubts = slices.unite(one.folder, "verify")
+    one.write_text(json.dumps(document), "utf-8")
+    (one.parent / os.fsdecode(b"\xff\x1b.json")).write_text("no JSON", "utf-8")
+    made, written, *_doubts = slices.unite(one.parents[1], "verify")
     assert len(made["problems"]) == 2 and all(map(str.isprintable, made["problems"]))
     ticket = Path(written.paths["md"]).read_text("utf-8")
     assert ticket.replace("\n", "").isprintable() and "\n# c" not in ticket
@@ -231,8 +231,8 @@ def test_what_somebody_else_put_into_a_slice_reaches_no_terminal_and_no_ticket(t
 def test_without_a_slice_there_is_nothing_to_unite_and_a_link_is_refused(tmp_path: Path) -> None:
     ours = slices.new_slice(tmp_path, "verify", "1", "2026-11-20T10:00:00Z")
     with pytest.raises(ValueError, match="slices holds no slice of verify"):
-        slices.unite(ours.folder, "verify")
-    other = ours.folder.with_name("run-2")
+        slices.unite(ours.parents[1], "verify")
+    other = ours.parents[1].with_name("run-2")
     with pytest.raises(ValueError, match="run-2 has no slices"):
         slices.unite(other, "verify")
     assert not other.exists()
@@ -251,13 +251,13 @@ def test_without_a_lock_slices_are_kept(tmp_path: Path, monkeypatch: pytest.Monk
     ours = slices.new_slice(tmp_path, "verify", "1", "2026-11-20T10:00:00Z")
     with pytest.raises(slices.NotUnitedError, match=said):
         slices.write(part({"app1": "compliant"}), ours)
-    assert not (ours.folder / "verify.json").exists()
+    assert not (ours.parents[1] / "verify.json").exists()
     if code == errno.EWOULDBLOCK:
         with pytest.raises(slices.NotUnitedError, match=said):
-            slices.unite(ours.folder, "verify")
+            slices.unite(ours.parents[1], "verify")
         monkeypatch.undo()
-    slices.unite(ours.folder, "verify")
-    assert stored(ours.folder)["result"] == "compliant"
+    slices.unite(ours.parents[1], "verify")
+    assert stored(ours.parents[1])["result"] == "compliant"
 
 
 @pytest.mark.parametrize(

@@ -221,46 +221,52 @@ def test_there_is_no_rate_without_both_work_and_time():
         ({"phase": "a b"}, "phase is 'a b'; it has to begin with a letter or digit"),
         ({"source": None}, "source.kind is missing"),
         ({"source": {"kind": "rmf"}}, "source has neither file nor text"),
-        ({"source": {"kind": "other", "file": "x"}}, "source.text has to say what it is"),
-        ({"source": "hearsay"}, "source.kind is 'hearsay'; one of sap_job_log, rmf, sd_benchmark, sgen, other belongs"),
+        ({"source": {"kind": "other", "file": "x"}}, "source.text must say what it is"),
+        (
+            {"source": "hearsay"},
+            "source.kind is 'hearsay'; it must be one of sap_job_log, rmf, sd_benchmark, sgen, other",
+        ),
         ({"elapsed": 3}, "there is no field elapsed; did you mean elapsed_s?"),
         ({"client.utilisation_pct": 3}, "no field client.utilisation_pct; did you mean client.utilization_pct?"),
         ({"zzz": 3}, "there is no field zzz; there are change, host"),
-        ({3: 3}, "3 names a field; that has to be text"),
+        ({3: 3}, "3 names a field; it must be text"),
         ({"client": {3: 3}}, "there is no field client.3; there are utilization_pct"),
-        ({"elapsed_s": "12,5"}, "elapsed_s is '12,5'; a number belongs there, with a point and without separators"),
-        ({"elapsed_s": True}, "elapsed_s is True; a number belongs there"),
-        ({"elapsed_s": 0}, "elapsed_s is 0; a number above 0 belongs there"),
-        ({"elapsed_s": float("nan")}, "a finite number belongs there"),
-        ({"elapsed_s": 10**400}, "a number beyond all bounds; a finite number belongs there"),
-        ({"client": {"utilization_pct": 101}}, "client.utilization_pct is 101; percent of all processors"),
-        ({"client": "busy"}, "client is 'busy'; a mapping belongs there"),
-        ({"client": {"cpus_online": 1.5}}, "client.cpus_online is 1.5; a whole number from 1 to"),
+        ({"elapsed_s": "12,5"}, "elapsed_s is '12,5'; it must be a number, with a point and without separators"),
+        ({"elapsed_s": True}, "elapsed_s is True; it must be a number"),
+        ({"elapsed_s": 0}, "elapsed_s is 0; it must be above 0"),
+        ({"elapsed_s": float("nan")}, "it must be a finite number"),
+        ({"elapsed_s": 10**400}, "a number beyond all bounds; it must be a finite number"),
+        (
+            {"client": {"utilization_pct": 101}},
+            "client.utilization_pct is 101; it must be a percentage of all processors",
+        ),
+        ({"client": "busy"}, "client is 'busy'; it must be a mapping"),
+        ({"client": {"cpus_online": 1.5}}, "client.cpus_online is 1.5; it must be a whole number from 1 to"),
         ({"client": {"cpu_s": 3, "utilization_pct": 3}}, "utilization_pct and client.cpu_s both give the CPU time"),
         ({"server": {"user_s": 3}}, "server.user_s is given without the other one"),
         ({"server": {"cpu_s": 3}, "elapsed_s": None, "latency_us": 3}, "server.cpu_s needs elapsed_s"),
         ({"client": {"machine": "z14"}, "client.machine": "z13"}, "client.machine is given twice"),
         ({"client.machine": "z14", "client": {"system": "x"}}, "client is given both as a whole and part by part"),
-        ({"host": "a\nb"}, "printable characters belong there"),
-        ({"host": ["x"]}, "host is a list; text belongs there"),
-        ({"round": 0}, "round is 0; a whole number from 1 to 1000"),
+        ({"host": "a\nb"}, "printable characters"),
+        ({"host": ["x"]}, "host is a list; it must be text"),
+        ({"round": 0}, "round is 0; it must be a whole number from 1 to 1000"),
         ({"warmup": True}, "a warm-up run belongs to a round, and round is missing"),
-        ({"warmup": "perhaps"}, "warmup is 'perhaps'; true or false belongs there"),
-        ({"ok": False}, "ok is false; error has to say why"),
+        ({"warmup": "perhaps"}, "warmup is 'perhaps'; it must be true or false"),
+        ({"ok": False}, "ok is false; error must say why"),
         ({"ok": True, "error": "x"}, "ok is true, and there is an error"),
         ({"started": "2026-11-20 16:00:00"}, "its time zone is missing"),
-        ({"started": "yesterday"}, "a time such as 2026-11-20T16:05:00+01:00 belongs there"),
+        ({"started": "yesterday"}, "it must be a time such as 2026-11-20T16:05:00+01:00"),
         ({"started": "0001-01-01T00:00:00+10:00"}, "this is outside the calendar"),
-        ({"elapsed_s": None}, "there is neither elapsed_s nor latency_us; metric.name has to say which"),
+        ({"elapsed_s": None}, "there is neither elapsed_s nor latency_us; metric.name must say which"),
         ({"metric": "steps"}, "steps decides (metric.name), but is missing in the row"),
         ({"metric": "steps", "metrics": {"steps": 1}}, "metric.unit of steps is missing"),
         ({"metric": {"name": "steps", "unit": "1"}, "metrics": {"steps": 1}}, "metric.better of steps is missing"),
         ({"metric": {"name": "elapsed_s", "better": "higher"}}, "metric.better of elapsed_s is higher; less of it is"),
-        ({"metric": GAIN, "metrics": {"gain": 0}}, "gain decides and is 0; a number above 0 belongs there"),
-        ({"metrics": {"Steps": 1}}, "the name Steps in metrics is 'Steps'; small letters, digits and _"),
+        ({"metric": GAIN, "metrics": {"gain": 0}}, "gain decides and is 0; it must be above 0"),
+        ({"metrics": {"Steps": 1}}, "the name Steps in metrics is 'Steps'; it must have small letters, digits and _"),
         ({"metrics": {"elapsed_s": 1}}, "metrics.elapsed_s is a field of its own: elapsed_s"),
         ({"context.\r": 1}, "the name '\\r' in context is empty or has blanks around it"),
-        ({"units": "9" * 5000}, "units is inf; a finite number belongs there"),
+        ({"units": "9" * 5000}, "units is inf; it must be a finite number"),
     ],
 )
 def test_a_bad_row_is_one_sentence_with_its_place(change, said):
@@ -346,8 +352,8 @@ def test_yaml_rows_are_text_know_their_lines_and_may_share_fields():
         ("a,a\n1,2\n", "line 1, the header, names a twice"),
         ("a,,b\n1,2,3\n", "line 1, the header, has no name for column 2"),
         ("a;b\n1;2\n", "line 1, the header, is one field that holds a semicolon; set delimiter to that"),
-        ('a,b\n1,"x"y\n', "line 2 is no CSV: "),
-        ('a,b\n1,"x\n', "is no CSV: "),
+        ('a,b\n1,"x"y\n', "line 2 is not CSV: "),
+        ('a,b\n1,"x\n', "is not CSV: "),
     ],
 )
 def test_a_csv_file_that_is_none_is_one_sentence(text, said):
@@ -361,15 +367,15 @@ def test_a_csv_file_that_is_none_is_one_sentence(text, said):
         ("", "the file is empty"),
         ("[]", "there is no row"),
         ("rows: []", "there is no row"),
-        ("text", "line 1: a list of rows, or defaults and rows, belongs there"),
+        ("text", "line 1: this must be a list of rows, or defaults and rows"),
         ("a: 1", "line 1: a is neither defaults nor rows"),
-        ("defaults: 1\nrows: [{a: 1}]", "line 1: defaults is no mapping of fields"),
-        ("defaults: {a: 1}", "a list of rows, or defaults and rows, belongs there"),
+        ("defaults: 1\nrows: [{a: 1}]", "line 1: defaults is not a mapping of fields"),
+        ("defaults: {a: 1}", "a list of rows, or defaults and rows"),
         ("- {a: 1}\n- 5", "line 2: a row is a mapping of fields"),
         ("- {a: 1}\n- {a: 1,\n   a: 2}", "line 3 names a twice in one mapping"),
         ("- {[a]: 1}", "line 1: the name of a field is text"),
         ("- &a {a: 1}\n- {<<: [*a, *a]}", "line 2: << takes one mapping"),
-        ("- {a: [", "is no YAML: "),
+        ("- {a: [", "is not YAML: "),
         ("- !!python/object/apply:os.getcwd []", "line 1 has a tag (python/object/apply:os.getcwd)"),
         ("- a: 1\n  b: !!int 2", "line 2 has a tag (int); values have none here"),
         ("- " + "[" * 1500, "it is nested too deeply"),
@@ -411,7 +417,7 @@ def test_files_are_read_by_their_ending_and_up_to_a_size(tmp_path, monkeypatch):
     other.write_bytes(b"a,b\n1,2\n1,\xe4\n")
     with pytest.raises(RowsError, match="line 3 is not UTF-8 text"):
         from_file(other, "csv")
-    with pytest.raises(RowsError, match="no regular file"):
+    with pytest.raises(RowsError, match="not a regular file"):
         from_file(tmp_path, "csv")
     monkeypatch.setattr(_import_rows, "LARGEST_FILE", 5)
     with pytest.raises(RowsError, match="more than 5 bytes"):
@@ -419,7 +425,7 @@ def test_files_are_read_by_their_ending_and_up_to_a_size(tmp_path, monkeypatch):
     monkeypatch.setattr(_import_rows, "MOST_ROWS", 2)
     with pytest.raises(RowsError, match="there are 3 rows, more than the 2"):
         from_csv("a\n1\n2\n3\n")
-    with pytest.raises(RowsError, match=r"rows\[1\] is no mapping"):
+    with pytest.raises(RowsError, match=r"rows\[1\] is not a mapping"):
         from_list([{}, "x"])
 
 

@@ -267,9 +267,9 @@ def test_a_clock_step_matters_inside_the_window_only(clocks, begin, end, refused
         (sorted(simple(["1,1,0,98,,1"])), (), "line 8: CPU_ALL of T0001 is before .* this file was sorted"),
         (simple(["1,1,0,98,,1"]) + ["AAA,host,h2\n"], (), "line 10: several files in one, of h1 and of h2"),
         (simple(["1,1,0,98,,1"]), ("10:00",), "the file covers 2026-11-20 09:00:00 to 2026-11-20 09:00:10"),
-        (simple(["1,1,0,98,,1"]), ("9 o'clock",), "no time of the file"),
-        (simple(["1,1,0,98,,1"]), ("24:00",), "no time of the file"),
-        (simple(["1,1,0,98,,1"]), ("2026-11-20T09:00:00+00:00",), "no time of the file"),
+        (simple(["1,1,0,98,,1"]), ("9 o'clock",), "not a time of the file"),
+        (simple(["1,1,0,98,,1"]), ("24:00",), "not a time of the file"),
+        (simple(["1,1,0,98,,1"]), ("2026-11-20T09:00:00+00:00",), "not a time of the file"),
         (simple(["1,1,0,98,,1"]), ("2026-11-20 09:00:05", "2026-11-20 09:00:05"), "not after its begin"),
     ],
 )

@@ -140,11 +140,11 @@ def first_report(**changed):
         ("mpstat", lambda host: host.update(date="11/20/26"), "its date '11/20/26' is ambiguous: give date"),
         ("mpstat", lambda host: host.update(statistics=host["statistics"][:1]), "one report, about the time since"),
         ("sadf", lambda host: host.update(statistics=[]), "no sample of the CPUs"),
-        ("mpstat", first_report(timestamp="25:00:00"), "is no time of day"),
-        ("mpstat", first_report(timestamp=None), "is no time of day"),
+        ("mpstat", first_report(timestamp="25:00:00"), "is not a time of day"),
+        ("mpstat", first_report(timestamp=None), "is not a time of day"),
         ("mpstat", set_back, "the clock goes back from .*, and the window has times on both sides"),
         ("mpstat", first_report(**{"cpu-load": []}), "has no load of all CPUs together"),
-        ("mpstat", lambda host: host["statistics"].__setitem__(1, 7), "is no time of day"),
+        ("mpstat", lambda host: host["statistics"].__setitem__(1, 7), "is not a time of day"),
         ("sadf", first_report(timestamp={}), "no timestamp with date, time and interval"),
         ("sadf", first_report(timestamp=dict(TIMESTAMP, interval=None)), "has no interval"),
         ("sadf", first_report(timestamp=dict(TIMESTAMP, interval=-1)), "has no interval"),
@@ -307,7 +307,7 @@ def test_files_that_are_too_large_compressed_or_of_no_calendar(tmp_path, monkeyp
     [
         ("sadf.json", "mpstat", "this is a file of sadf, and format is mpstat"),
         ("mpstat.json", "sadf", "this is a file of mpstat, and format is sadf"),
-        ("mpstat.json", "nmon", "no file of nmon"),
+        ("mpstat.json", "nmon", "not a file of nmon"),
         ("../platform/README.md", "auto", "neither a file of nmon"),
     ],
 )

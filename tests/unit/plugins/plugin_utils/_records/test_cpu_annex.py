@@ -208,7 +208,7 @@ def test_intervals_of_a_file_are_kept_in_utc(tmp_path):
 @pytest.mark.parametrize("text", ["", "1", "+1", "3600", "+01:60", "+15:00", "CET", "+01:00:00"])
 def test_what_is_no_offset_is_one_sentence(text):
     assert {cpu_files.utc_offset(utc) for utc in ("Z", "UTC", "+00:00", "-0000")} == {timedelta()}
-    with pytest.raises(CpuFileError, match="the offset of local time from UTC belongs there, such as .01:00"):
+    with pytest.raises(CpuFileError, match="it must be the offset of local time from UTC, such as .01:00"):
         cpu_files.utc_offset(text)
 
 

@@ -89,7 +89,7 @@ def writing(results: Path) -> Iterator[None]:
         evidence_files.write(made, results / "verify" / "20261120T100000Z")
         yield
     folder = slices.folder_of(results, "verify", "nightly")
-    slices.write(evidence_samples.site(), slices.Slice(folder, "20261120T100000Z-0123abcd"))
+    slices.write(evidence_samples.site(), folder / slices.FOLDER / "20261120T100000Z-0123abcd.json")
     yield
     for step in (begin, lambda rollout: rollout.stage(1, "applying", AT), lambda rollout: rollout.end(1, True, AT)):
         write_rollout(results, step)

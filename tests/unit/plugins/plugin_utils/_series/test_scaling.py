@@ -161,7 +161,7 @@ class TestCurves:
 
     @pytest.mark.parametrize("x", ["", "params.", "context", "bytes", "loops.x"])
     def test_an_x_that_is_none(self, x: str) -> None:
-        with pytest.raises(ValueError, match="it has to be connections, params"):
+        with pytest.raises(ValueError, match="it must be connections, params"):
             scaling("c", [], x)
 
     @pytest.mark.parametrize(
