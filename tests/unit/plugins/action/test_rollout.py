@@ -72,7 +72,7 @@ def test_what_the_task_leaves_out_are_the_variables_of_the_role(play: Play) -> N
     ("options", "sentence"),
     [
         ({"change": ""}, "rollout_change is not set"),
-        ({"soak": "soon"}, "rollout_soak is 'soon'; seconds, or a duration"),
+        ({"soak": "soon"}, "rollout_soak is 'soon'; it must be seconds, or a duration"),
         ({"soak": "2h", "confirm_within": "1h"}, "a time that is longer than the soak"),
         ({"soak": "2h", "confirm_within": "8d"}, "probation for at most 7d"),
         ({"canaries": "app9"}, "app9"),
