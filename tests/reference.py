@@ -48,7 +48,6 @@ EFFECT = {
 TITLES = {
     "Tags": "tags",
     "Exit code 2": "exit code 2, if",
-    "Variables": "most used variables",
 }
 KEYS = ("Hosts", "Check mode", *TITLES, "More")
 
@@ -193,10 +192,9 @@ def about(path: Path) -> dict[str, str]:
     return {key: " ".join(texts) for key, texts in found.items()}
 
 
-def marked(key: str, text: str) -> str:
-    """The text of a comment in Markdown: options and variables as code."""
-    pattern = r"\w+" if key == "Variables" else r"\w+ -e \w+=\w+|--[a-z]+|\b(?:zpower|rollout|before_after|report)_\w+"
-    return re.sub(pattern, r"`\g<0>`", text)
+def marked(text: str) -> str:
+    """Mark options and variables in the text of a comment as code."""
+    return re.sub(r"\w+ -e \w+=\w+|--[a-z]+|\b(?:zpower|rollout|before_after|report)_\w+", r"`\g<0>`", text)
 
 
 def playbooks_page() -> str:
@@ -207,7 +205,7 @@ def playbooks_page() -> str:
     for name, text in found.items():
         lines += ["", f"## {name}", text[""] + f" More: [{text['More']}]({text['More']}).", "", "| | |", "|---|---|"]
         for key, title in TITLES.items():
-            lines.append(f"| {title} | {marked(key, text[key])} |")
+            lines.append(f"| {title} | {marked(text[key])} |")
     return "\n".join(lines) + "\n"
 
 
