@@ -106,7 +106,7 @@ options:
         type: int
         required: true
       token:
-        description: The secret that a connection has to begin with.
+        description: The secret that a connection must begin with.
         type: str
         required: true
       pid:
@@ -186,10 +186,10 @@ notes:
   - With O(change) the records are stored on the controller, one file each, as
     C(<results>/<change>/<host>/<phase>-<round>-<workload>-<peer>.json). A round that is stored already is refused
     before anything is measured.
-  - Connections to the servers of this collection (pingpong, and the port for the counters of every tool) have to send
+  - Connections to the servers of this collection (pingpong, and the port for the counters of every tool) must send
     the random token of the session within 5 seconds. The programs of other tools
     know no token and serve everybody who reaches their port while the server runs.
   - The server process stays after the connection of Ansible has ended. If systemd-logind is set to
     C(KillUserProcesses=yes), use C(become) with a user that lingers.
-  - The firewall between the hosts has to let the ports through.
+  - The firewall between the hosts must let the ports through.
 """

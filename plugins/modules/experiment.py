@@ -122,7 +122,7 @@ plan:
       - {name: 'off', levels: {rps: 'off'}, vars: {rps_state: 'off', rps_every: 1}, probe: {}, set: [rps], found: []}
       - {name: all, levels: {rps: all}, vars: {rps_state: present, rps_every: 1}, probe: {}, set: [rps], found: []}
 steps:
-  description: The steps that are left, in their order, each with the hosts that have to measure.
+  description: The steps that are left, in their order, each with the hosts that must measure.
   returned: event=planned
   type: list
   elements: dict

@@ -31,7 +31,7 @@ options:
       - A CSV, YAML or JSON file on the controller, relative to the working directory of the playbook run, in UTF-8.
       - In YAML it holds a list of rows, or the two fields C(defaults) and C(rows).
       - In CSV the fields of a mapping are columns with a point in their names, as in C(client.utilization_pct).
-      - Exactly one of O(src) and O(rows) has to be given.
+      - Exactly one of O(src) and O(rows) must be given.
     type: path
   format:
     description: The format of O(src). V(auto) goes by the ending C(.csv), C(.yml), C(.yaml) or C(.json).
@@ -123,7 +123,7 @@ options:
         description:
           - The application's end. Give its CPU time in one way, as utilization, as CPU seconds, or as user and system
             time. All of them are over the run and need the elapsed time.
-          - C(system), C(arch), C(kernel), C(machine), C(cpus_online), C(interface) and C(mtu) have to be
+          - C(system), C(arch), C(kernel), C(machine), C(cpus_online), C(interface) and C(mtu) must be
             equal in both states.
         type: dict
         suboptions: &end
@@ -169,13 +169,13 @@ options:
         type: dict
         suboptions: *end
       params:
-        description: What else defines the workload, by name. It has to be equal in both states.
+        description: What else defines the workload, by name. It must be equal in both states.
         type: dict
       context:
         description:
           - Settings of the application that are not tunings of this collection, by name, for example
             C(packet_size), C(number_range_buffer) or C(jobs).
-          - They have to be equal in both states, unless the report is told which of them were to change.
+          - They must be equal in both states, unless the report is told which of them were to change.
         type: dict
       source:
         description: Where the figures come from. Required, with the kind and with a file or a text.

@@ -62,7 +62,7 @@ options:
     version_added: 0.9.0
     elements: str
   root:
-    description: A capture that is checked in the place of the host; see O(zpower.sap_tuning.rps#module:root).
+    description: A capture that is checked instead of the host; see O(zpower.sap_tuning.rps#module:root).
     type: path
     version_added: 0.9.0
 attributes:

@@ -70,7 +70,7 @@ options:
     default: warn
   defer:
     description:
-      - Do not run the tuning C(sap_profile) yet if this host has to wait for another one that changes the same profile
+      - Do not run the tuning C(sap_profile) yet if this host must wait for another one that changes the same profile
         on a shared file system, or may restart instances. RV(deferred) then names it, for a second task. Not in check
         mode. Needs the fact C(__sap_profile_order) of the lookup P(zpower.sap_tuning.sap_profiles#lookup).
       - Nor C(smc), if it may restart instances.
