@@ -30,7 +30,10 @@ class ActionModule(ControllerAction):
         )
         results = options["results"]
         chosen = [change_of(item) for item in options["changes"]]
-        check_once(chosen)
+        states = [(item["change"], item["before"], item["after"]) for item in chosen]
+        for place, (change, before, after) in enumerate(states):
+            if (change, before, after) in states[:place]:  # the product of all changes would count them twice
+                raise ValueError(f"changes has {change} twice ({before} to {after})")
         steps = [step_of(item, reporting.load(results, item["change"]), limits) for item in chosen]
         steps = steps or in_time_order(results, limits)
         if not steps:
@@ -61,16 +64,6 @@ def change_of(item: Any) -> dict[str, str]:
     except ValueError as error:
         raise ValueError(f"changes has {item!r}: {error}") from None
     return found
-
-
-def check_once(chosen: list[dict[str, str]]) -> None:
-    """ValueError for the same two states twice, because the product of all changes would count them twice."""
-    seen = set()
-    for item in chosen:
-        states = item["change"], item["before"], item["after"]
-        if states in seen:
-            raise ValueError(f"changes has {item['change']} twice ({item['before']} to {item['after']})")
-        seen.add(states)
 
 
 def in_time_order(results: str, limits: comparing.Options) -> list[TrendStep]:

@@ -266,7 +266,7 @@ class CallbackModule(CallbackBase):
             if self._current.judges:
                 self._current.leave_out(self._rollout.get("left_out") or {})
         self._unsaved = True
-        answer = found.get("invocation", {}).get("evidence", {}) if name == "tunings" else found
+        answer = (found.get("invocation") or {}).get("evidence", {}) if name == "tunings" else found
         if self._current.keep(host, answer) and self._current is self._plain:
             # a play without evidence counts its hosts if it has to do with tunings
             self._current.plan([*self._hosts, host])

@@ -13,6 +13,7 @@ author:
 description:
   - Finds captures by the names of files. A capture is an archive of C(dbginfo.sh), C(sos) or C(supportconfig), or a
     folder or archive with the folders C(proc) and C(sys) of a machine.
+  - Fails if the group C(zpower_captures) has a host that is not one of them.
   - The host is the one in the name of the capture. If the inventory has a host of that name, with or without a domain,
     it is that host, so that its variables apply. A capture without such a name is called like its file. Any other
     name must have at most 64 letters, digits, points, underscores and hyphens, and must not be that of a group.
@@ -68,6 +69,12 @@ class LookupModule(LookupBase):
             found, left_out = chosen(places or [""], groups.get("all", ()), groups, expected)
         except (OSError, ValueError) as error:
             raise AnsibleError(one_line(error)) from error
+        known = {capture.host for capture in found.values()}
+        others = sorted(host for host in groups.get("zpower_captures", ()) if host not in known)
+        # those of an earlier play have one
+        if others := [host for host in others if "zpower_root" not in (variables or {})["hostvars"].raw_get(host)]:
+            rule = "the hosts of the group zpower_captures must be the captures"
+            raise AnsibleError(f"{rule}: {', '.join(others)} is not one. Correct the inventory")
         for sentence in left_out:
             Display().warning(sentence)
         return [{"host": capture.host, "root": str(capture.path)} for capture in found.values()]

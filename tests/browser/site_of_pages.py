@@ -9,51 +9,20 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import evidence_samples
-import rollout_samples
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import of_scaling, of_trend
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import keeping
-from rendering import render
-from report_samples import NAMES, fleet, sample
-from series_samples import banking, connections, virtualization
+import page_samples
 
-REPORTS = [*NAMES, "fleet"]
-SERIES = {
-    "trend": lambda: of_trend.FORMATS["html"](banking()),
-    "scaling": lambda: of_scaling.FORMATS["html"](connections()),
-    "guests": lambda: of_scaling.FORMATS["html"](virtualization()),
-}
-PAGES = [*REPORTS, *SERIES]
-EVIDENCE = {
-    "verify": evidence_samples.site,
-    "verify-hostile": evidence_samples.hostile,
-    "verify-fleet": lambda: evidence_samples.fleet(200),
-}
-ROLLOUTS = {
-    f"rollout-{name}": rollout_samples.SAMPLES[name]
-    for name in ("planned", "running", "stopped", "complete", "hostile", "fleet")
-}
+REPORTS = [*page_samples.REPORTS]
+PAGES = [*REPORTS, "trend", "scaling", "guests"]
+EVIDENCE = ["verify-site", "verify-hostile", "verify-fleet"]
+ROLLOUTS = [f"rollout-{name}" for name in ("planned", "running", "stopped", "complete", "hostile", "fleet")]
 EVERYTHING = [*PAGES, *EVIDENCE, *ROLLOUTS]
-
-
-def page(name: str) -> bytes:
-    """One of EVERYTHING."""
-    if name in ROLLOUTS:
-        return "".join(keeping.FORMATS["html"](ROLLOUTS[name]())).encode()
-    if name in EVIDENCE:
-        return "".join(files.FORMATS["html"](EVIDENCE[name]())).encode()
-    if name in SERIES:
-        return "".join(SERIES[name]()).encode()
-    report = fleet(200) if name == "fleet" else sample(name)
-    return render(report, "html").encode()
 
 
 class Site:
     """The pages on a local port, and the path of every request that came."""
 
     def __init__(self) -> None:
-        self.pages = {f"/{name}/report.html": page(name) for name in EVERYTHING}
+        self.pages = {f"/{name}/report.html": page_samples.write(name, "html").encode() for name in EVERYTHING}
         self.requests: list[str] = []
         site = self
 

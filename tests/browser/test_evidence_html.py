@@ -27,7 +27,7 @@ def test_each_filter_shows_as_many_hosts_as_it_says(browser: Browser, site: Site
 
 def test_a_tuning_can_be_hidden_and_filters_are_reached_by_keyboard(browser: Browser, site: Site) -> None:
     browser.show()
-    browser.open(site.url("verify"))
+    browser.open(site.url("verify-site"))
     browser.value("document.getElementById('tuning-1').click(); true")
     assert browser.value(COLUMNS) == ["Host", "rps", "smc_r", "platform"]
     browser.value("document.getElementById('show-all').focus(); true")
@@ -39,7 +39,7 @@ def test_a_tuning_can_be_hidden_and_filters_are_reached_by_keyboard(browser: Bro
 
 def test_on_paper_every_host_stands_and_no_filter(browser: Browser, site: Site) -> None:
     browser.show()
-    browser.open(site.url("verify"))
+    browser.open(site.url("verify-site"))
     browser.value("document.getElementById('show-drifted').click(); true")
     assert browser.value(SHOWN) == 4
     browser.show(media="print")

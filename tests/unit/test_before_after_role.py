@@ -15,6 +15,7 @@ import pytest
 from kernel import KernelHost
 from linked_collection import linked_collection
 from playing import ansible_playbook, environment
+from records_factory import Plan, make_change, write_change
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 QUICK = {
@@ -119,15 +120,8 @@ EXPERIMENT = {
 # variables of a host, and what is said
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nameless": ({"zpower_change": ""}, "zpower_change is empty: name the change"),
-    "slash": ({"zpower_change": "a/b"}, "zpower_change is 'a/b'; it has to begin with a letter or digit"),
-    "point": ({"zpower_change": ".x"}, "zpower_change is '.x'; it has to begin with a letter or digit"),
     "unknown": ({"measure_peer": "app9"}, "measure_peer is app9; it takes the inventory name of another host"),
-    "own": ({"measure_peer": "own"}, "measure_peer is own; it takes the inventory name of another host"),
-    "enqueue": (
-        {"measure_enqueue_peer": "app9", "measure_workloads": ["niping", "enqueue"]},
-        "measure_enqueue_peer is app9; it takes the inventory name of another host",
-    ),
-    "fio": ({"measure_workloads": ["fio"]}, "measure_fio_directory is empty"),
+    "again": ({}, "name another change"),
     "nowhere": ({"zpower_results": "/dev/null"}, "/dev/null is no directory"),
 }
 
@@ -136,6 +130,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_can_be_checked_is_checked_before_a_host_is_touched(site: Site, playbook: str) -> None:
     for name, (variables, _sentence) in REFUSED.items():
         site.add(name, **{"measure_peer": "peer", **site.variables, **EXPERIMENT, **variables})
+    # records are never overwritten
+    site.hosts["again"]["zpower_results"] = str(site.folder / "earlier")
+    write_change(site.folder / "earlier", make_change(Plan(change="c1", hosts=("again", "peer"), rounds=1)))
     site.variables = {}
     found = {name: site.tree(name) for name in REFUSED}
     passed, text = site.play(playbook, limit=",".join(REFUSED))

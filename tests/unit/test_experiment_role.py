@@ -191,29 +191,13 @@ STEP_2 = {"phase": "every-4", "round": 2}
 def test_a_peer_behind_is_known(tmp_path: Path, kind: str, at: str, together: list[str], astray: list[str]) -> None:
     """Who fails stays at the level of before; whoever measures against it must not take that for the new level."""
     session = {"kind": kind, "change": "c1", "results": str(tmp_path / "results")}
-    facts = {"__session": session, "__session_together": together, "__measure_ready": READY}
+    facts = {"__session": session, "__session_play": {"hosts": together}, "__measure_ready": READY}
     here, elsewhere = ({"__session_held": {"step": step, "records": []}} for step in (1, 0))
     hosts = {"app1": {**facts, **here}, "app2": {**facts, **(here if at == "here" else elsewhere)}}
     task = {"event": "measured", "level": STEP_2, "step": 1}
     said = f"^{', '.join(astray)}, which app1 measures against, was not in the state every-4 in round 2"
     with pytest.raises(AnsibleActionFail, match=said) if astray else contextlib.nullcontext():
         run_action(experiment, task, variables={**hosts["app1"], "hostvars": hosts})
-
-
-@pytest.mark.gate
-def test_before_and_after_of_a_change_with_records_is_refused_before_the_host_is_touched(tmp_path: Path) -> None:
-    tasks = [{"ansible.builtin.include_role": {"name": "zpower.sap_tuning.before_after"}}]
-    given = {"zpower_change": "again", "zpower_tunings": ["rps"], "zpower_results": str(tmp_path)}
-    hosts = {"app1.example": {"measure_peer": "app2.example"}, "app2.example": {}}
-    (tmp_path / "again" / "app1.example").mkdir(parents=True)
-    (tmp_path / "again" / "app1.example" / "tunings-after-1.json").write_text("{}")
-    passed, text = play(tmp_path, tasks, "-e", json.dumps(given), hosts=hosts)
-    assert not passed
-    assert f"{tmp_path}/again/app1.example holds records already: name another change" in text
-    assert "TASK [zpower.sap_tuning.tune" not in text
-    # another host of the same change is measured later
-    assert not [line for line in text.splitlines() if "[app2.example]" in line and "holds records" in line]
-    assert "no host of this play has a measure_peer" in text
 
 
 def test_check_mode_tries_every_level_and_measures_none() -> None:

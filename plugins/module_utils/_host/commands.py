@@ -23,7 +23,9 @@ SYSTEM_FOLDERS = ("/usr/sbin", "/sbin", "/usr/bin", "/bin")
 MOST = 16 * 1024 * 1024
 # A program gets this long to end by itself after SIGTERM, as to release its locks.
 _GRACE_S = 3.0
-_LOOK_EVERY_S = 0.1
+_LOOK_EVERY_S, _LOOK_WOKEN_S = 0.1, 1.0
+# A program that has closed its outputs ends at once.
+_SOON_S = 0.002
 _PIECE = 64 * 1024
 # After its end, no more than this is read: what it has started may go on printing.
 _LEFT_IN_PIPE = 1024 * 1024
@@ -83,15 +85,26 @@ def finish(process, timeout, most=MOST):
     What it has left behind in the background goes on, and is not waited for. Raises Stopped at a limit, when its group
     has been ended.
     """
-    pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe is not None]
-    outputs = [bytearray() for _pipe in pipes]
+    outputs = {pipe: bytearray() for pipe in (process.stdout, process.stderr) if pipe is not None}
+
+    def add(output, data):
+        output.extend(data)
+        if sum(map(len, outputs.values())) > most:
+            raise OverflowError
+
+    limit, adds = None, {pipe: functools.partial(add, output) for pipe, output in outputs.items()}
     try:
-        limit = _follow(process, dict(zip(pipes, outputs)), timeout, most)
+        if follow(lambda: process.poll() is not None, adds, time.monotonic() + timeout):
+            drain(adds)
+        else:
+            limit = errno.ETIMEDOUT
+    except OverflowError:
+        limit = errno.EFBIG
     finally:
         end(process)
-        for pipe in pipes:
+        for pipe in outputs:
             pipe.close()
-    printed = [bytes(output) for output in outputs]
+    printed = [bytes(output) for output in outputs.values()]
     if limit == errno.ETIMEDOUT:
         raise Stopped("%s did not answer within %g s" % (process.args[0], timeout), limit, printed)
     if limit is not None:
@@ -99,30 +112,47 @@ def finish(process, timeout, most=MOST):
     return printed
 
 
-def _follow(process, outputs, timeout, most):
-    """Read until the program has ended: None, or ETIMEDOUT or EFBIG at a limit."""
-    deadline, left_in_pipe = time.monotonic() + timeout, _LEFT_IN_PIPE
+def follow(ended, adds, deadline, wake=None):
+    """Read pipes, {pipe: what gets the bytes}, until ended(); False at the deadline.
+
+    wake: a descriptor that can be read as soon as a program may have ended; without one, ended() is called often.
+    """
+    pause = _LOOK_EVERY_S if wake is None else _LOOK_WOKEN_S
     with selectors.PollSelector() as selector:
-        for pipe in outputs:
+        if wake is not None:
+            selector.register(wake, selectors.EVENT_READ, None)
+        for pipe in adds:
             os.set_blocking(pipe.fileno(), False)
-            selector.register(pipe, selectors.EVENT_READ, outputs[pipe])
-        while selector.get_map():
-            ended, left = process.poll() is not None, deadline - time.monotonic()
-            if left <= 0 and not ended:
-                return errno.ETIMEDOUT
-            ready = selector.select(0 if ended else min(left, _LOOK_EVERY_S))
-            if ended and (not ready or left_in_pipe <= 0):
-                return None
-            for key, _events in ready:
-                data = os.read(key.fd, _PIECE)
-                key.data.extend(data)
-                left_in_pipe -= len(data) if ended else 0
-                if not data:
+            selector.register(pipe, selectors.EVENT_READ, adds[pipe])
+        while not ended():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return False
+            if not selector.get_map():
+                time.sleep(min(left, _SOON_S))
+                continue
+            for key, _events in selector.select(min(left, pause)):
+                data = _read(key.fd)
+                if data and key.data is not None:
+                    key.data(data)
+                elif data == b"":
                     selector.unregister(key.fileobj)
-            if sum(len(output) for output in outputs.values()) > most:
-                return errno.EFBIG
+    return True
+
+
+def drain(adds):
+    """Read what programs that have ended left in their pipes."""
+    for pipe, add in adds.items():
+        for _piece in range(_LEFT_IN_PIPE // _PIECE):
+            data = _read(pipe.fileno())
+            if not data:
+                break
+            add(data)
+
+
+def _read(descriptor):
+    """Some bytes; b"" at the end of the file, None if there is nothing to read now."""
     try:
-        process.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        return errno.ETIMEDOUT
-    return None
+        return os.read(descriptor, _PIECE)
+    except BlockingIOError:
+        return None

@@ -19,7 +19,7 @@ WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", 
 NAME = re.compile(r"\d{8}T\d{6}Z(?:-\d{1,6})?", re.ASCII)
 BEGINNING = re.compile(r"\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}Z?", re.ASCII)
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-NEAREST = 4
+NEWEST = 4
 RIGHT = (
     f"{LATEST}, {PREVIOUS}, a weekday such as monday, a day such as 2026-11-16, a time such as 20261116T100000Z or its"
     " beginning, or the path of a folder or file belongs there"
@@ -67,7 +67,7 @@ class Runs:
         if first.path == second.path:
             raise ValueError(
                 f"from ({start}) and to ({end}) are the same run, {first.path}, so there is nothing to compare; "
-                f"{self._nearest(first.name)}"
+                f"{self._known()}"
             )
         return first, second
 
@@ -89,7 +89,7 @@ class Runs:
             return self._last(option, wanted, lambda time: time.startswith(wanted))
         path = Path(wanted).expanduser()
         if not wanted or not os.path.lexists(path):
-            raise ValueError(f"{option} is {show(wanted)}, which is no run and no path; {RIGHT}; {self._nearest('')}")
+            raise ValueError(f"{option} is {show(wanted)}, which is no run and no path; {RIGHT}; {self._known()}")
         return self._read(path)
 
     def _day(self, option: str, word: str) -> date:
@@ -111,7 +111,7 @@ class Runs:
                 break
             except Unfinished:
                 unfinished.append(name)
-        notes = [f"left out, because it did not end: {listed(unfinished, NEAREST)}"] if unfinished else []
+        notes = [f"left out, because it did not end: {listed(unfinished, NEWEST)}"] if unfinished else []
         if found:
             return replace(found, notes=notes)
         if not self.names:
@@ -120,7 +120,7 @@ class Runs:
                 " are elsewhere, name their results folder"
             )
         sentence = f"{option} is {show(wanted)}, which fits no finished run"
-        raise ValueError("; ".join([sentence, *notes, self._nearest(wanted)]))
+        raise ValueError("; ".join([sentence, *notes, self._known()]))
 
     def _read(self, path: Path) -> Found:
         if path.is_dir():
@@ -134,13 +134,9 @@ class Runs:
             raise Unfinished(f"the run of {path} did not end, so its values are not known")
         return Found(path, document)
 
-    def _nearest(self, wanted: str) -> str:
-        """The runs around a time, the newest ones without one."""
-        digits = wanted.replace("-", "") if DAY.fullmatch(wanted) else wanted
-        place = sum(self.times[name] > digits for name in self.names) if digits[:1].isdigit() else 0
-        first = max(0, min(place - NEAREST // 2, len(self.names) - NEAREST))
-        names = self.names[first : first + NEAREST]
-        return f"the nearest runs in {self.folder} are {', '.join(reversed(names))}" if names else "there is no run"
+    def _known(self) -> str:
+        names = ", ".join(reversed(self.names[:NEWEST]))
+        return f"the newest runs in {self.folder} are {names}" if names else "there is no run"
 
 
 class Unfinished(ValueError):

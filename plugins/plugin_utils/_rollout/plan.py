@@ -10,7 +10,7 @@ import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -192,9 +192,11 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str
             yield f"{listed(map(one_line, names), 3)} {'has' if len(names) == 1 else 'have'} {word}"
     if set(before) == set(after):
         yield from _batches_differ(old["batches"], new["batches"])
-    for name, (what, text) in _SETTINGS.items():
-        if old[name] != new[name]:
-            yield f"{what} is {text(new[name])}, and was {text(old[name])}"
+    if old["collection"] != new["collection"]:
+        yield f"the collection is {new['collection']}, and was {old['collection']}"
+    for (term, text), (_term, former) in zip(conditions(new), conditions(old), strict=True):
+        if text != former:
+            yield f"{term}: {text} (was: {former})"
     for host in (host for host in after if host in set(before)):
         ran, runs = (set(plan["tunings"].get(host, ())) for plan in (old, new))
         if runs - ran:
@@ -217,31 +219,12 @@ def _batches_differ(old: Sequence[Batch], new: Sequence[Batch]) -> Iterator[str]
             yield f"batch {after['number']} has other groups"
 
 
-def _guard(value: Mapping[str, Any] | None) -> str:
-    """The guard in a few words."""
-    if not value:
-        return "off"
-    workloads, expected = (", ".join(map(str, value.get(part, ()))) for part in ("workloads", "expected_change"))
-    material = f", report_material_pct {value['material_pct']:g}" if "material_pct" in value else ""
-    told = [f"{value['cpu_pct']} % CPU{material}", expected and f"report_expected_change {expected}", workloads]
-    return f"on ({'; '.join(filter(None, told))})"
-
-
 def duration(seconds: object) -> str:
     """``1 h 30 min``, ``45 s``, ``none`` for 0."""
     if not isinstance(seconds, int) or seconds <= 0:
         return "none"
     parts = ((seconds // 86400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s"))
     return " ".join(f"{count} {unit}" for count, unit in parts if count)
-
-
-_SETTINGS: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "collection": ("the collection", one_line),
-    "soak_s": ("the soak", duration),
-    "guard": ("the guard", _guard),
-    "on_failure": ("rollout_on_failure", one_line),
-    "confirm_within_s": ("the time on probation", duration),
-}
 
 
 def _hosts(plan: Mapping[str, Any]) -> Iterator[str]:
@@ -284,9 +267,12 @@ def conditions(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What the plan says beside hosts, tunings and window: pairs of a term and its text."""
     guard, lease, measures = plan["guard"], duration(plan["confirm_within_s"]), "off"
     if guard:
-        workloads = f": {', '.join(map(str, guard['workloads']))}" if guard["workloads"] else ""
-        measures = f"measures before and after each batch{workloads}; at most {guard['cpu_pct']:g} % more CPU time"
-        measures += "; slower times do not count while the load drifts, because a drift looks like an effect"
+        workloads, expected = (", ".join(map(str, guard.get(part, ()))) for part in ("workloads", "expected_change"))
+        limits = [f"at most {guard['cpu_pct']:g} % more CPU time"]
+        limits += [f"report_material_pct {guard['material_pct']:g}"] if "material_pct" in guard else []
+        limits += [f"report_expected_change {expected}"] if expected else []
+        measures = f"measures before and after each batch{': ' if workloads else ''}{workloads}; {', '.join(limits)};"
+        measures += " slower times do not count while the load drifts, because a drift looks like an effect"
     limited = f"a host takes its batch's values back by itself after {lease}, unless the batch is confirmed"
     unlimited = "without a time limit; a host does not take values back by itself"
     fate = "is taken back" if plan["on_failure"] == "back" else "keeps its values"

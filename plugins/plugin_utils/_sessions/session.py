@@ -133,7 +133,7 @@ def held(step: Step, tunings: Collection[str], variables: Mapping[str, Any]) -> 
 def keep(step: Step, number: int, variables: Mapping[str, Any], check: bool) -> dict[str, str]:
     """Keep the tuning records of a step; ValueError if a peer of this host is at another one."""
     session, host, hosts = session_of(variables), str(variables["inventory_hostname"]), variables["hostvars"]
-    peers = [name for name in variables["__measure_ready"]["peers"] if name in variables["__session_together"]]
+    peers = [name for name in variables["__measure_ready"]["peers"] if name in variables["__session_play"]["hosts"]]
     if behind := [name for name in peers if step_of(hosts[name]) != number]:
         raise ValueError(
             f"{', '.join(behind)}, which {host} measures against, was not in the state {step['phase']} in round "

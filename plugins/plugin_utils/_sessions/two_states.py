@@ -101,7 +101,7 @@ def planned(
             "before_after_design to alternate"
         )
     tuned = states.compliant(mine, here)
-    untouched = states.compliant(mine, {"__tunings_result": here["__session_found"]["back"]})
+    untouched = states.compliant(mine, {"__tunings_result": here["__session_found"]})
     known = {record["name"] for record in states.tuning_records(mine, here)}
     # from there the first values can be set, but nothing leads back to the values found
     others = sorted(known.difference(tuned, untouched))
@@ -154,7 +154,7 @@ def planned(
 
 def design_of(tunings: Mapping[str, Collection[str]], hosts: Any) -> tuple[str, list[str]]:
     """The design of the play, and a warning if a restart leaves no choice."""
-    design = alike("before_after_design", {name: hosts[name]["__session_found"]["design"] for name in tunings})
+    design = alike("before_after_design", {name: hosts[name]["__session_play"]["design"] for name in tunings})
     restarts = sorted({one for name, chosen in tunings.items() for one in states.waiting(chosen, hosts[name])})
     if design != "auto" or not restarts:
         return "alternate" if design == "auto" else design, []
@@ -196,7 +196,7 @@ def plan_of(
 def looked(part: Part, variables: Mapping[str, Any]) -> dict[str, Any]:
     """A look at the session, without the hosts that failed before, which must not keep the others from a verdict."""
     hosts, at = variables["hostvars"], part["end"] - 1
-    behind = [host for host in variables["__session_together"] if step_of(hosts[host]) != at]
+    behind = [host for host in variables["__session_play"]["hosts"] if step_of(hosts[host]) != at]
     found = look(session_of(variables), part, behind)
     return {**found, "say": [found["msg"]] if found["msg"] else []}
 

@@ -175,3 +175,37 @@ def fleet(count: int) -> dict[str, Any]:
         accepted = [waiver(hosts="app1*", subject="subject0")]
         results[f"app{number}"] = result(*told, accepted=accepted, names=[f"app{number}"])
     return document.build(run(), results, results)
+
+
+def empty() -> dict[str, Any]:
+    return document.build(run(), [], {})
+
+
+def unfinished() -> dict[str, Any]:
+    return document.build(run("site", ended=None), ["app1", "app2"], {})
+
+
+def applied() -> dict[str, Any]:
+    rows = [row(verdict="changed"), row(subject="eth0", verdict="pending_restart")]
+    return document.build(run("site"), ["app1"], {"app1": result("ok", "", rows)})
+
+
+def stopped() -> dict[str, Any]:
+    results = {"app1": result("ok", "", [row(verdict="changed")])}
+    return document.build(run("rollout", stopped=f"batch 2: {HOSTILE[0]}"), ["app1", "app2"], results)
+
+
+def confirmed() -> dict[str, Any]:
+    return document.build(run("confirm"), ["app1"], {"app1": result("ok", "", [row(), row("smc_r", "all", "drifted")])})
+
+
+SAMPLES = {
+    "site": site,
+    "hostile": hostile,
+    "fleet": lambda: fleet(40),
+    "empty": empty,
+    "unfinished": unfinished,
+    "applied": applied,
+    "stopped": stopped,
+    "confirmed": confirmed,
+}

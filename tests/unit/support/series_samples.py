@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from statistics import median_high
 from typing import Any
 
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Round
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import scaling
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import TrendStep, trend
+from report_samples import HOSTILE, HOSTILE_INVISIBLE
 
 Record = dict[str, Any]
 
@@ -39,7 +41,7 @@ GUESTS = {
 def comparison(before: Sequence[float], after: Sequence[float], **changes: Any) -> dict[str, Any]:
     """A comparison as the report holds it, with what a trend reads of it."""
     sides = [
-        {"median": factory_median(values), "round_medians": list(values), "rounds": len(values)}
+        {"median": median_high(values) if values else None, "round_medians": list(values), "rounds": len(values)}
         for values in (before, after)
     ]
     known = all(side["median"] is not None for side in sides)
@@ -63,19 +65,10 @@ def comparison(before: Sequence[float], after: Sequence[float], **changes: Any) 
     }
 
 
-def factory_median(values: Sequence[float]) -> float | None:
-    """The middle of an odd number of values, which is all that these samples have."""
-    return sorted(values)[len(values) // 2] if values else None
-
-
 def banking() -> dict[str, Any]:
     """The trend of the banking study."""
-    return trend("banking", [TrendStep(f"c{n}", name, [comparison([old], [new])]) for n, (name, old, new) in steps()])
-
-
-def steps() -> list[tuple[int, tuple[str, int, int]]]:
-    """The changes of the banking study with their places."""
-    return [(place, (name, old, new)) for place, (name, old, new) in enumerate(BANKING, 1)]
+    steps = enumerate(BANKING, 1)
+    return trend("banking", [TrendStep(f"c{n}", name, [comparison([old], [new])]) for n, (name, old, new) in steps])
 
 
 def record(
@@ -143,3 +136,27 @@ def connections() -> dict[str, Any]:
                 for count, value in zip((1, 10, 50, 250), times, strict=True)
             ]
     return scaling("rps-2026-11", rounds(made), "connections")
+
+
+def hostile_trend() -> dict[str, Any]:
+    names = [*HOSTILE, HOSTILE_INVISIBLE[0], "`x` | <b>"]
+    steps = [
+        TrendStep("c", name, [comparison([100, 90, 95], [80, 85, 81], host=name, workload=name)]) for name in names
+    ]
+    return trend("hostile", steps)
+
+
+def hostile_scaling() -> dict[str, Any]:
+    names = [*HOSTILE, HOSTILE_INVISIBLE[0]]
+    made = [record(50, name=name, connections=count) for name in names for count in (1, 10)]
+    for item in made:
+        item["host"] = item["workload"]["name"]
+    return scaling("hostile", rounds(made), "connections")
+
+
+def empty_trend() -> dict[str, Any]:
+    return trend("empty", [TrendStep("a", "a", [])])
+
+
+def empty_scaling() -> dict[str, Any]:
+    return scaling("empty", [], "connections")

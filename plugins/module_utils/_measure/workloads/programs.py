@@ -4,10 +4,10 @@
 
 import contextlib
 import errno
+import functools
 import glob
 import os
 import re
-import selectors
 import subprocess
 import time
 from collections import namedtuple
@@ -19,10 +19,6 @@ from . import releasing
 
 # Of each output of a program of the user's, and of a tool, so many of the first and as many of the last bytes are kept.
 HALF, _SHORT = 512 * 1024, 64 * 1024
-_PIECE = 64 * 1024
-# After the end of the program at most so many bytes are read: what it has started may go on printing.
-_LEFT_IN_PIPE = 1024 * 1024
-_LOOK_EVERY_S = 1.0
 _ASK_TIMEOUT = 15.0
 # The pattern of a figure that a tool prints. With more digits nothing else could be calculated from it.
 FIGURE = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)(?![0-9.])"
@@ -192,7 +188,7 @@ def _run_all(asked, timeout, since, guardian, window, how, most=None):
     with contextlib.ExitStack() as stack:
         woken = stack.enter_context(processes.woken())
         with window or contextlib.ExitStack():
-            begin, running, pipes = time.monotonic(), [], []
+            begin, running, adds = time.monotonic(), [], {}
             deadline = (begin if since is None else since) + timeout
             try:
                 for argv, outputs in asked:
@@ -201,40 +197,21 @@ def _run_all(asked, timeout, since, guardian, window, how, most=None):
                     running.append((argv[0], process))
                     for pipe, output in zip((process.stdout, process.stderr), outputs):
                         stack.enter_context(pipe)
-                        os.set_blocking(pipe.fileno(), False)
-                        pipes.append((pipe, argv[0], output))
-                if not _follow(running, pipes, woken, deadline, most):
+                        adds[pipe] = functools.partial(_add, argv[0], output, most)
+                if not commands.follow(lambda: _have_ended(running), adds, deadline, woken):
                     raise MeasureError("%s did not end within the time limit of %g s" % (asked[0][0][0], timeout))
                 elapsed = time.monotonic() - begin
             finally:
                 for _name, process in running:
                     end(process, guardian)
-        for pipe, _name, output in pipes:
-            _drain(pipe, output)
+        commands.drain(adds)
     return [process.returncode for _name, process in running], elapsed
 
 
-def _follow(running, pipes, woken, deadline, most):
-    """Keep what programs print until all have ended; False at the deadline. MeasureError if one fails."""
-    with selectors.PollSelector() as selector:
-        selector.register(woken, selectors.EVENT_READ, None)
-        for pipe, name, output in pipes:
-            selector.register(pipe, selectors.EVENT_READ, (name, output))
-        while not _have_ended(running):
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return False
-            for key, _events in selector.select(min(left, _LOOK_EVERY_S)):
-                data = _read(key.fd)
-                if key.data is None or data is None:
-                    continue
-                name, output = key.data
-                output.add(data)
-                if not data:
-                    selector.unregister(key.fileobj)
-                elif most is not None and output.length > most:
-                    raise MeasureError("%s printed more than %d MiB and was ended" % (name, most >> 20))
-    return True
+def _add(name, output, most, data):
+    output.add(data)
+    if most is not None and output.length > most:
+        raise MeasureError("%s printed more than %d MiB and was ended" % (name, most >> 20))
 
 
 def _have_ended(running):
@@ -244,22 +221,6 @@ def _have_ended(running):
         if code is not None and code < 0:
             raise MeasureError("%s was ended by signal %d" % (name, -code))
     return None not in codes
-
-
-def _read(descriptor):
-    """Some bytes; b"" at the end of the file, None if there is nothing to read now."""
-    try:
-        return os.read(descriptor, _PIECE)
-    except BlockingIOError:
-        return None
-
-
-def _drain(pipe, output):
-    for _piece in range(_LEFT_IN_PIPE // _PIECE):
-        data = _read(pipe.fileno())
-        if not data:
-            return
-        output.add(data)
 
 
 def remove(folder):

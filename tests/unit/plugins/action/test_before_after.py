@@ -70,7 +70,8 @@ def planned(folder: Path, play: dict[str, dict[str, Any]] | None = None, **sessi
         hosts[name] = {
             "__measure_ready": item,
             "__session_mine": tunings,
-            "__session_found": {"design": item.get("design", "auto"), "back": {}},
+            "__session_play": {"design": item.get("design", "auto")},
+            "__session_found": {},
             "__session": {**BEGUN, **session},
         }
     return {name: run(folder, "planned", name, hosts, seed="s") for name in hosts}
@@ -85,7 +86,7 @@ def looked(
             "__session": {**plan, "at": time.time() - 60.0 * (step + 1)},
             # ansible-core 2.16 keeps a text
             "__session_held": {"step": "1" if name in behind else str(step)},
-            "__session_together": [*PLAY],
+            "__session_play": {"hosts": [*PLAY]},
         }
         for name, plan in planned(folder, minutes=minutes, **session).items()
     }
@@ -161,7 +162,8 @@ def test_states_take_turns_unless_something_waits_for_a_restart_or_a_design_is_n
         f"app{at}": {
             "__measure_ready": PLAY["app1"],
             "__session_mine": ["rps"],
-            "__session_found": {"design": design, "back": answers(row("rps"))},
+            "__session_play": {"design": design},
+            "__session_found": answers(row("rps")),
             "__session": dict(BEGUN),
             "__tunings_result": {"tunings": {"rps": {}}, "tuning": [row("rps", *one) for one in rows]},
         }

@@ -77,6 +77,7 @@ def of_program(**more: Any) -> dict[str, Any]:
         ({"workloads": ["command"]}, "measure_commands is empty"),
         ({"workloads": ["command"], "commands": [{"name": "x"}]}, "measure_commands: missing .*: argv"),
         (of_program(figures=[{"name": "s", "pattern": "("}]), "measure_commands: command x: the pattern of figure s"),
+        (of_program(directory="here"), "measure_commands: command x: directory is here; it takes an absolute path"),
         (of_program(environment={"A B": "secret"}), 'measure_commands: command x: environment has "A B"; a name has'),
         ({**of_program(), "command_peer": "app1"}, "measure_command_peer is app1; it takes the inventory name"),
         ({"max_rounds": 5}, "measure_max_rounds is 5, less than measure_rounds, which is 6"),

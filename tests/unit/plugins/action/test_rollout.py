@@ -17,6 +17,7 @@ from ansible_collections.zpower.sap_tuning.plugins.action import rollout as acti
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import keeping, stages
 from rollout_play import CHANGE, CHANGED, DRIFTED, HOSTS, Play
+from sites import COMPLIANT, Site
 
 
 @pytest.fixture(name="play")
@@ -72,7 +73,7 @@ def test_what_the_task_leaves_out_are_the_variables_of_the_role(play: Play) -> N
     ("options", "sentence"),
     [
         ({"change": ""}, "rollout_change is not set"),
-        ({"soak": "soon"}, "rollout_soak is 'soon'; seconds, or a duration"),
+        ({"soak": "soon"}, "rollout_soak is 'soon'; it must be seconds, or a duration"),
         ({"soak": "2h", "confirm_within": "1h"}, "a time that is longer than the soak"),
         ({"soak": "2h", "confirm_within": "8d"}, "probation for at most 7d"),
         ({"canaries": "app9"}, "app9"),
@@ -98,7 +99,7 @@ def test_the_guard_needs_a_peer_in_each_batch(play: Play) -> None:
     assert stages_of(play.begin("app1")) == [
         *("preflight", "measuring before", "applying", "verifying", "measuring after", "confirming")
     ]
-    with pytest.raises(AnsibleActionFail, match=r"report_material_pct 50\), and was on .*_pct 5\)"):
+    with pytest.raises(AnsibleActionFail, match=r"report_material_pct 50; .* \(was: .*_pct 5; "):
         play.plan(guard=True, material_pct=50)
 
 
@@ -396,3 +397,18 @@ def test_if_all_hosts_of_a_batch_are_lost_the_end_of_the_run_ends_the_batch(play
     assert play.kept["runs"][-1]["evidence"] == "results/rollout/1"
     assert path.endswith("rollout.html")
     assert keeping.close(play.folder / "elsewhere", CHANGE, "r1", {}, "", action.stamp()) == ""
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize(
+    ("more", "flags"), [((), ["true", "false", "true", "false"]), (("--check",), ["true", "true"])], ids=str
+)
+def test_only_applying_and_confirming_change_a_host(tmp_path: Path, more: tuple[str, ...], flags: list[str]) -> None:
+    """The check mode of each stage is a template."""
+    site = Site(tmp_path, {"app1": COMPLIANT})
+    script = tmp_path / "python-app1"
+    note = f'grep -o "_ansible_check_mode[^,]*" "$1" >>"{tmp_path}/calls"\ncat '
+    script.write_text(script.read_text().replace("cat ", note, 1))
+    status, said = site.play("zpower.sap_tuning.rollout", "-e", f"rollout_change={CHANGE}", *more)
+    assert status == 0, said
+    assert [line.rpartition(" ")[2] for line in (tmp_path / "calls").read_text().splitlines()] == flags

@@ -79,13 +79,16 @@ def test_a_host_does_not_waive_its_own_drift(tmp_path: Path) -> None:
     assert rows == {"app1": ["drifted"], "app2": ["waived"]}, "only app2 is in the group of the waiver"
 
 
-@pytest.mark.nightly
-def test_the_answer_of_another_module_is_no_evidence(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["rps", pytest.param("ansible.builtin.ping", marks=pytest.mark.nightly)])
+def test_the_answer_of_another_module_is_no_evidence(tmp_path: Path, module: str) -> None:
+    """Also of one with the name of a tuning, in the library of the play: no action has parsed it."""
     (row,) = json.loads(COMPLIANT)["tunings"]["rps"]["tuning"]
     forged = json.dumps({"changed": False, "ping": "pong", "tuning": [row], "errors": [], "waivers": [WAIVER]})
     site = Site(tmp_path, {"app1": forged})
-    status, text = playing(site, {"hosts": "all", "gather_facts": False, "tasks": [{"ansible.builtin.ping": {}}]})
-    assert status == 0 and "TUNINGS" not in text
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "rps.py").write_text("#!/usr/bin/python\n")
+    status, text = playing(site, {"hosts": "all", "gather_facts": False, "tasks": [{module: {}}]})
+    assert status == 0 and "TUNINGS" not in text, text
 
 
 @pytest.mark.parametrize("failed", [False, pytest.param(True, marks=pytest.mark.nightly)])

@@ -43,6 +43,7 @@ NOTHING = {"name": "rps", "subject": "all", "verdict": "compliant"}
 COMPLIANT = {**RECORD, "verdict": "compliant"}
 DRIFTED = {**RECORD, "verdict": "drifted", "reason": "hsi0 rx-0: 0, wanted f"}
 HOSTS = ("app1", "app2", "app3")
+WAIVER = {"tuning": "rps", "subject": "hsi*", "hosts": "db", "reason": "old", "owner": "Ada", "until": "2999-01-31"}
 
 
 def call(*records: dict[str, Any], failing: object = None, **more: object) -> dict[str, Any]:
@@ -89,6 +90,7 @@ class Play:
         self._inventory = self
         self._batch = list(hosts if batch is None else batch)
         self.processed_sources: list[str] = []
+        self.get_path, self.get_name, self.get_loader = lambda: "/site/play.yml:1", lambda: "a play", lambda: None
 
     def get_hosts(self, hosts: list[str], ignore_restrictions: bool = False) -> list[str]:
         return hosts if ignore_restrictions else self._batch
@@ -99,15 +101,6 @@ class Play:
     def get_vars(self, play: object = None, host: str | None = None) -> dict[str, Any]:
         return dict(self._variables)
 
-    def get_path(self) -> str:
-        return "/site/play.yml:1"
-
-    def get_loader(self) -> None:
-        return None
-
-    def get_name(self) -> str:
-        return "a play"
-
 
 class Display:
     def __init__(self) -> None:
@@ -116,19 +109,11 @@ class Display:
         self.warnings: list[str] = []
         self.errors: list[str] = []
         self.verbosity = 0
+        self.banner, self.warning, self.error = self.lines.append, self.warnings.append, self.errors.append
 
     def display(self, text: str, color: str | None = None) -> None:
         self.lines.append(text)
         self.colours[text] = color
-
-    def banner(self, text: str) -> None:
-        self.lines.append(text)
-
-    def warning(self, text: str) -> None:
-        self.warnings.append(text)
-
-    def error(self, text: str) -> None:
-        self.errors.append(text)
 
 
 @pytest.fixture
@@ -216,16 +201,14 @@ class TestTable:
         ]
         assert one._display.colours[one._display.lines[2]] == "yellow"
 
-    def test_compliant_rows_are_counted_and_shown_with_v(self, callback: Make) -> None:
-        for verbosity, count in ((0, 0), (1, 1)):
-            one = callback()
-            tunings.CallbackModule._owner = None
-            one._display.verbosity = verbosity
-            ran(one, {"tuning": [COMPLIANT]})
-            assert sum("rps_cpus=f" in line for line in one._display.lines) == count
-            assert ("1 compliant row is not shown; -v shows them" in one._display.lines) is not bool(count)
-            assert one._display.lines[-1] == "1 host: 1 ok. 1 row: 1 compliant."
-            assert one._display.colours[one._display.lines[-1]] == "green"
+    @pytest.mark.parametrize("verbosity", [0, 1])
+    def test_compliant_rows_are_counted_and_shown_with_v(self, callback: Make, verbosity: int) -> None:
+        one = callback()
+        one._display.verbosity = verbosity
+        *shown, totals = ran(one, {"tuning": [COMPLIANT]})._display.lines
+        assert sum("rps_cpus=f" in line for line in shown) == verbosity
+        assert ("1 compliant row is not shown; -v shows them" in shown) is not bool(verbosity)
+        assert (totals, one._display.colours[totals]) == ("1 host: 1 ok. 1 row: 1 compliant.", "green")
 
     def test_every_host_of_a_play_with_records_is_counted_and_no_other(self, callback: Make) -> None:
         one = callback(Play(["app1", "app2", "app3", "app4"]))
@@ -274,15 +257,6 @@ class TestTable:
         ran(one, {"tuning": [record]})
         assert rows(one)[0].split() == ["app1", "rps", "all", "-", "-", "-", "not", "applicable"]
         assert f"app1: {reason}" in one._display.lines
-
-    def test_failures_and_conflicts_are_explained(self, callback: Make) -> None:
-        conflict = {"what": "tuned", "file": "/etc/tuned/x/script.sh", "line": 2, "value": None, "wins": "yes"}
-        one = callback()
-        one.v2_runner_on_failed(outcome("app1", {"msg": "no", "tuning": [dict(DRIFTED, conflicts=[conflict])]}))
-        one.v2_playbook_on_stats(Stats(failures=["app1"]))
-        assert "app1: hsi0 rx-0: 0, wanted f" in one._display.lines
-        said = "app1: rps hsi0: also set elsewhere: tuned (/etc/tuned/x/script.sh, line 2), wins: yes"
-        assert said in one._display.lines
 
     def test_of_two_instances_one_prints(self, callback: Make) -> None:
         first, second = callback(), callback()
@@ -600,15 +574,7 @@ class TestEvidence:
 
     def test_facts_waivers_and_groups_come_with_the_call(self, evidence: Make, tmp_path: Path) -> None:
         one = evidence()
-        waiver = {
-            "tuning": "rps",
-            "subject": "hsi*",
-            "hosts": "db",
-            "reason": "old",
-            "owner": "Ada",
-            "until": "2999-01-31",
-        }
-        known, problems = waivers.parse([waiver, {**waiver, "tuning": "rsp"}], ["rps"])
+        known, problems = waivers.parse([WAIVER, {**WAIVER, "tuning": "rsp"}], ["rps"])
         more = {"platform": {"system": "Linux"}, "problems": problems}
         for host, group in (("app1", "db"), ("app2", "app"), ("app3", "app")):
             judged, uses, _demanded = waiving.judge(rows_of([DRIFTED]), known, [host, group], ())
@@ -621,6 +587,13 @@ class TestEvidence:
         assert [waiver["state"] for waiver in found["waivers"]] == ["applied"]
         (problem,) = found["problems"]
         assert "entry 2: tuning is 'rsp'; is rps meant?" in problem and problem in one._display.lines
+
+    def test_a_waiver_is_what_it_was_to_the_last_row_of_a_subject(self, evidence: Make, tmp_path: Path) -> None:
+        known, _problems = waivers.parse([{**WAIVER, "hosts": "all"}])
+        judged = [waiving.judge(rows_of([record]), known, ["all"], ())[:2] for record in (DRIFTED, COMPLIANT)]
+        ran(evidence("rollout", ["app1"]), *(call(tuning=rows, waivers=uses) for rows, uses in judged))
+        (use,) = document(tmp_path, "rollout")["waivers"]
+        assert (use["state"], use["rows"]) == ("needless", 1)
 
     def test_an_unknown_word_ends_the_run(self, evidence: Make, tmp_path: Path, shown: Display) -> None:
         with pytest.raises(SystemExit) as ended:
@@ -728,13 +701,8 @@ class TestEvidence:
     def test_the_run_has_the_command_line(
         self, evidence: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        given = {
-            "inventory": ("a.yml", "b.yml"),
-            "subset": "app*",
-            "tags": ("rps",),
-            "skip_tags": ("x",),
-            "check": True,
-        }
+        given = {"inventory": ("a.yml", "b.yml"), "subset": "app*", "tags": ("rps",), "skip_tags": ("x",)}
+        given["check"] = True
         monkeypatch.setattr(tunings.context, "CLIARGS", given)
         monkeypatch.setattr(
             plays, "sources_of", lambda _inventory: [str(Path(name).resolve()) for name in given["inventory"]]

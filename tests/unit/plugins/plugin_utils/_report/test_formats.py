@@ -8,33 +8,18 @@ import csv
 import io
 import json
 import math
-import re
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import cells, pages
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import cells
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import HEADER, RENDERERS
 from rendering import render
-from report_samples import HOSTILE_INVISIBLE, NAMES, fleet, sample
+from report_samples import NAMES, fleet, sample
 
 WARNED = "IMPROVED, WITH WARNINGS"
 
 
 @pytest.mark.parametrize("form", RENDERERS)
-@pytest.mark.parametrize("name", NAMES)
-def test_same_report_same_bytes(name: str, form: str) -> None:
-    shuffled = dict(reversed(sample(name).items()))
-    text = render(sample(name), form)
-    assert text == render(shuffled, form)
-    assert text.endswith("\n")
-    assert text.encode("utf-8")
-
-
-@pytest.mark.parametrize("form", RENDERERS)
-def test_no_format_lets_invisible_or_control_characters_through(form: str) -> None:
-    if form != "json":
-        text = render(sample("hostile"), form)
-        assert not {char for char in text if not char.isprintable()} - {"\n"}
-        assert HOSTILE_INVISIBLE[0] not in text
+def test_half_a_pair_and_control_characters_spoil_no_format(form: str) -> None:
     report = sample("mixed")
     report["headline"] = report["comparisons"][0]["reason"] = "half a \ud83d pair, \ufffe and \x00"
     report["comparisons"][0]["unit"] = report["headline"]
@@ -109,43 +94,6 @@ class TestCsv:
 
 
 class TestMarkdown:
-    @pytest.mark.parametrize("name", NAMES)
-    def test_every_row_of_a_table_has_the_columns_of_its_header(self, name: str) -> None:
-        width = 0
-        for line in render(sample(name), "md").splitlines():
-            if not line.startswith("|"):
-                width = 0
-                continue
-            columns = line.replace("\\\\", "").replace("\\|", "").count("|")
-            width = width or columns
-            assert columns == width, line
-
-    @pytest.mark.parametrize(
-        ("text", "escaped"),
-        [
-            ("a|b", r"a\|b"),
-            ("`x`", r"\`x\`"),
-            ("<b>&", "&lt;b&gt;&amp;"),
-            ("**b** _i_", r"\*\*b\*\* \_i\_"),
-            ("[t](http://x)", r"\[t\](http:&#47;&#47;x)"),
-            ("@root #1", r"&#64;root \#1"),
-            ("www.x.org WWW.x", "www&#46;x.org WWW&#46;x"),
-            ("a\nb", "a b"),
-            ("1. x", r"\1. x"),
-            ("\\|", "\\\\\\|"),
-        ],
-    )
-    def test_markup_is_taken_literally(self, text: str, escaped: str) -> None:
-        assert pages.escape_markdown(text) == escaped
-
-    def test_no_markup_of_a_host_is_left(self) -> None:
-        text = render(sample("hostile"), "md")
-        body, command = text.split("\n### Command to repeat\n\n")
-        assert "<" not in body
-        assert not re.search(r"(?<!\\)(`|\]\()", body)
-        assert "\\*\\*bold\\*\\*" in body
-        assert all(line.startswith("    ") for line in command.splitlines())
-
     def test_it_says_verdict_reason_what_changed_and_who_is_missing(self) -> None:
         text = render(sample("regressed"), "md")
         assert text.startswith("# ▼ REGRESSED: Before/after report of change rps-everywhere\n")

@@ -13,43 +13,10 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import p
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import results, view
 from pages import Page
 from rendering import render
-from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, fleet, sample
+from report_samples import fleet, sample
 
 CSS = (Path(text.__file__).parent / "page.css").read_text(encoding="utf-8")
-SECTIONS = (
-    *("next", "experiment", "overview", "pairs", "cpu", "changes", "context", "comparability", "not-measured"),
-    *("method", "data", "runs"),
-)
 VERDICT_COLOURS = ("improved", "regressed", "unchanged", "inconclusive", "incomparable", "nodata", "muted", "accent")
-
-
-@pytest.fixture(name="page", params=[*NAMES, "fleet"])
-def fixture_page(request: pytest.FixtureRequest) -> Page:
-    return Page(render(fleet(100) if request.param == "fleet" else sample(request.param), "html"))
-
-
-def test_nothing_is_loaded_and_everything_can_be_reached_by_keyboard_and_reader(page: Page) -> None:
-    page.check()
-    page.check_labels()
-    assert len(page.all("table")) == len(page.all("caption")) >= 2
-    assert all(attributes.get("scope") in ("col", "row") for attributes in page.all("th"))
-    regions = [a for a in page.all("div") if a.get("class") == "scroll"]
-    assert all(a["tabindex"] == "0" and a["role"] == "region" for a in regions)
-    assert all("aria-label" in a or "aria-labelledby" in a for a in regions)
-    shown = [attributes for attributes in page.all("svg") if attributes.get("aria-hidden") != "true"]
-    assert page.all("svg") and all(a["role"] == "img" and len(a["aria-labelledby"].split()) == 2 for a in shown)
-    sections = [a["id"] for a in page.all("section")]
-    assert sections == [ident for ident in SECTIONS if ident in sections]
-    assert {*SECTIONS} - {*sections} <= {"experiment", "context"}
-    linked = [a["href"][1:] for a in page.all("a") if a["href"][1:] in sections]
-    assert "#".join(sections) in "#".join(linked)
-
-
-def test_hostile_texts_are_shown_as_they_are() -> None:
-    words = Page(render(sample("hostile"), "html")).words()
-    for text_ in (*HOSTILE, HOSTILE_INVISIBLE[1]):
-        assert words.count(text_) >= 10, text_
-    assert HOSTILE_INVISIBLE[0] not in words
 
 
 def test_verdicts_are_words_and_symbols_and_warnings_are_said() -> None:

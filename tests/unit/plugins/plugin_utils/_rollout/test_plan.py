@@ -170,18 +170,34 @@ class TestDigests:
         assert plans.fingerprint({**again, "fingerprint": "of before", "collection": "1"}) == plans.fingerprint(plan)
 
 
+LATER = "later batches stay untouched"
+UNLIMITED = "without a time limit; a host does not take values back by itself"
+LIMITED = "a host takes its batch's values back by itself after 1 h 10 min, unless the batch is confirmed"
+MEASURES = "measures before and after each batch"
+DRIFT = "slower times do not count while the load drifts, because a drift looks like an effect"
+
+
 class TestDifferences:
     @pytest.mark.parametrize(
         ("more", "told"),
         [
             ({}, []),
-            ({"soak_s": 60}, ["the soak is 1 min, and was 10 min"]),
-            ({"on_failure": "leave"}, ["rollout_on_failure is leave, and was back"]),
-            ({"confirm_within_s": 0}, ["the time on probation is none, and was 1 h 10 min"]),
-            ({"guard": {"cpu_pct": 5, "workloads": ["rr"]}}, ["the guard is on (5 % CPU; rr), and was off"]),
+            ({"soak_s": 60}, ["Soak: 1 min (was: 10 min)"]),
+            (
+                {"on_failure": "leave"},
+                [f"On failure: the batch keeps its values, {LATER} (was: the batch is taken back, {LATER})"],
+            ),
+            ({"confirm_within_s": 0}, [f"Probation: {UNLIMITED} (was: {LIMITED})"]),
+            (
+                {"guard": {"cpu_pct": 5, "workloads": ["rr"]}},
+                [f"Guard: {MEASURES}: rr; at most 5 % more CPU time; {DRIFT} (was: off)"],
+            ),
             (
                 {"guard": {"cpu_pct": 5, "workloads": [], "material_pct": 3.0, "expected_change": ["kernel"]}},
-                ["the guard is on (5 % CPU, report_material_pct 3; report_expected_change kernel), and was off"],
+                [
+                    f"Guard: {MEASURES}; at most 5 % more CPU time, report_material_pct 3, report_expected_change"
+                    f" kernel; {DRIFT} (was: off)"
+                ],
             ),
             ({"collection": "0.9.1"}, ["the collection is 0.9.1, and was 0.9.0"]),
             (

@@ -202,7 +202,7 @@ class TestResume:
 
     def test_another_plan_and_another_version_are_refused_and_another_window_is_not(self) -> None:
         plan = made_plan(soak_s=60, batches=numbered([APPS[:1], APPS[1:]]))
-        with pytest.raises(ValueError, match=r"had 1 \+ 4 \+ 4 \+ 3; the soak is 1 min, and was 10 min"):
+        with pytest.raises(ValueError, match=r"had 1 \+ 4 \+ 4 \+ 3; Soak: 1 min \(was: 10 min\)"):
             stopped().refuse(plan)
         with pytest.raises(ValueError, match=r"another plan: the collection is 1\.0\.0, and was 0\.9\.0\."):
             stopped().refuse(made_plan(), "1.0.0")
@@ -224,9 +224,9 @@ class TestResume:
         checking.check(continued.document)
         fresh(guard=limits).refuse(made_plan(guard=limits))
         for name, value in (("material_pct", 50.0), ("expected_change", ["kernel"])):
-            with pytest.raises(ValueError, match=f"the guard is on .*report_{name} .*, and was on"):
+            with pytest.raises(ValueError, match=f"Guard: measures .*report_{name} .* \\(was: measures"):
                 fresh(guard=limits).refuse(made_plan(guard={**limits, name: value}))
-        with pytest.raises(ValueError, match="the guard is off, and was on"):
+        with pytest.raises(ValueError, match=r"Guard: off \(was: measures"):
             fresh(guard=old).refuse(made_plan())
 
 

@@ -21,8 +21,6 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import 
     summary,
 )
 from documents import schema_errors
-from pages import Page
-from report_samples import HOSTILE, HOSTILE_INVISIBLE
 
 Made = dict[str, Any]
 COMMAND = "ansible-playbook zpower.sap_tuning.rollout -i inventory -e rollout_change=chg4711"
@@ -36,34 +34,7 @@ def markdown(made: Made) -> str:
     return "".join(keeping.FORMATS["md"](made))
 
 
-@pytest.fixture(name="made", params=samples.SAMPLES)
-def fixture_made(request: pytest.FixtureRequest) -> Made:
-    return samples.SAMPLES[request.param]()
-
-
-@pytest.fixture(name="page")
-def fixture_page(made: Made) -> Page:
-    return Page(html(made))
-
-
-@pytest.mark.parametrize("render", [html, markdown])
-def test_both_formats_are_the_same_twice_and_end_with_a_line(made: Made, render: Any) -> None:
-    before = json.dumps(made)
-    text = render(made)
-    assert text == render(made) and text.endswith("\n") and text.encode()
-    assert not {char for char in text if not char.isprintable()} - {"\n"}
-    assert json.dumps(made) == before
-
-
 class TestPage:
-    def test_nothing_is_loaded_and_everything_can_be_reached(self, page: Page) -> None:
-        page.check("svg", "input")
-        page.check_labels()
-        known = ["next", "batches", *(["hosts"] if 'id="hosts"' in page.source else []), "plan", "runs", "files"]
-        assert [attributes["id"] for attributes in page.all("section")] == known
-        scrolled = [a for a in page.all("div") if a.get("class") == "scroll"]
-        assert len(page.all("table")) == len(page.all("caption")) == len(scrolled)
-
     @pytest.mark.parametrize(
         ("name", "words"),
         [
@@ -79,12 +50,6 @@ class TestPage:
         assert f"</span> {words}</p>\n<h1>{headline(made['headline'])[0]}</h1>" in html(made)
         assert re.match(f"# . {words}: Rollout of change chg4711\n\n", markdown(made))
 
-    def test_hostile_texts_are_shown_as_they_are(self) -> None:
-        words = Page(html(samples.hostile())).words()
-        for text in (*HOSTILE, HOSTILE_INVISIBLE[1]):
-            assert words.count(text) >= 5, text
-        assert HOSTILE_INVISIBLE[0] not in words
-
     def test_hosts_with_the_same_fate_stand_once(self) -> None:
         source = html(samples.fleet())
         assert "66 hosts: host201, host202, host204, host205, host207, host208 and 60 more" in source
@@ -98,9 +63,10 @@ class TestPage:
 
 
 class TestMarkdown:
-    def test_no_markup_is_left_and_a_ticket_is_short(self) -> None:
-        text = re.sub(r"`[^`]*`", "", markdown(samples.hostile()))
-        assert "<" not in text and "@team" not in text
+    def test_a_ticket_is_short_and_making_it_changes_nothing(self) -> None:
+        made = samples.stopped()
+        before = json.dumps(made)
+        assert markdown(made) and html(made) and json.dumps(made) == before
         few, many = (markdown(samples.fleet(size)) for size in (400, 4000))
         assert len(many.splitlines()) == len(few.splitlines()) < 100 and len(many) < 8000
 

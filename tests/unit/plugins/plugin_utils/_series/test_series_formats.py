@@ -18,44 +18,18 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.curves i
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import scaling
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import TrendStep, trend
 from documents import schema_errors
-from report_samples import HOSTILE, HOSTILE_INVISIBLE, NAMES, sample
+from page_samples import SCALINGS, TRENDS
+from report_samples import NAMES, sample
 from series_samples import banking, comparison, connections, record, rounds, virtualization
 
 Made = dict[str, Any]
 
 
-def hostile_trend() -> Made:
-    names = [*HOSTILE, HOSTILE_INVISIBLE[0], "`x` | <b>"]
-    steps = [
-        TrendStep("c", name, [comparison([100, 90, 95], [80, 85, 81], host=name, workload=name)]) for name in names
-    ]
-    return trend("hostile", steps)
+EVERYTHING = [(of_trend.FORMATS, make) for make in TRENDS.values()]
+EVERYTHING += [(of_scaling.FORMATS, make) for make in SCALINGS.values()]
 
 
-def hostile_scaling() -> Made:
-    names = [*HOSTILE, HOSTILE_INVISIBLE[0]]
-    made = [record(50, name=name, connections=count) for name in names for count in (1, 10)]
-    for item in made:
-        item["host"] = item["workload"]["name"]
-    return scaling("hostile", rounds(made), "connections")
-
-
-def empty_trend() -> Made:
-    return trend("empty", [TrendStep("a", "a", [])])
-
-
-def empty_scaling() -> Made:
-    return scaling("empty", [], "connections")
-
-
-TRENDS = [banking, hostile_trend, empty_trend]
-
-
-SCALINGS = [connections, virtualization, hostile_scaling, empty_scaling]
-EVERYTHING = [(of_trend.FORMATS, make) for make in TRENDS] + [(of_scaling.FORMATS, make) for make in SCALINGS]
-
-
-@pytest.mark.parametrize("make", [*TRENDS, *SCALINGS])
+@pytest.mark.parametrize("make", [*TRENDS.values(), *SCALINGS.values()])
 def test_they_are_what_their_schemas_say(make: Callable[[], Made]) -> None:
     report = json.loads(json.dumps(make()))
     name = report["schema"].split("/")[1]
@@ -67,28 +41,6 @@ def test_they_are_what_their_schemas_say(make: Callable[[], Made]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_samples_of_the_report_are_what_its_schema_says(name: str) -> None:
     assert schema_errors("report", sample(name)) == []
-
-
-@pytest.mark.parametrize(("formats", "make"), EVERYTHING)
-def test_every_format_is_the_same_twice_and_ends_with_a_line(formats: Made, make: Callable[[], Made]) -> None:
-    for form, renderer in formats.items():
-        text = "".join(renderer(make()))
-        assert text == "".join(renderer(make()))
-        assert text.endswith("\n") and text.encode()
-        if form != "json":
-            assert not {char for char in text if not char.isprintable()} - {"\n"}
-
-
-@pytest.mark.parametrize(
-    ("formats", "make"), [(of_trend.FORMATS, hostile_trend), (of_scaling.FORMATS, hostile_scaling)]
-)
-def test_no_markup_of_a_host_is_left(formats: Made, make: Callable[[], Made]) -> None:
-    page = "".join(formats["html"](make()))
-    assert "<script" not in page and "<img" not in page and "onload=alert(4)>" not in page
-    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
-    assert "<" not in "".join(formats["md"](make()))
-    for row in csv.reader(io.StringIO("".join(formats["csv"](make())))):
-        assert not any(cell.startswith(("=", "@")) for cell in row)
 
 
 def test_the_text_of_a_trend_names_what_moved_between_changes() -> None:
