@@ -16,7 +16,7 @@ description:
   - A row is one run. Rows with the same change, host, peer, workload, phase and round are the runs of that round. If
     no row of a state has a round, each row is its own round, in the order of the rows.
   - All rows are checked before the first record is written. If a row cannot be used, the error names its line and
-    what would be right, and nothing is imported.
+    says what would be right, and nothing is imported.
   - The same rows give the same records. Importing them again changes nothing.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
@@ -175,7 +175,7 @@ options:
         description:
           - Settings of the application that are not tunings of this collection, by name, for example
             C(packet_size), C(number_range_buffer) or C(jobs).
-          - They must be equal in both states, unless the report is told which of them were to change.
+          - They must be equal in both states, unless the report declares them.
         type: dict
       source:
         description: Where the figures come from. Required, with the kind and with a file or a text.

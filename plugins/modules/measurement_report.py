@@ -17,7 +17,7 @@ description:
   - The report names each record that cannot be read, and each expected host without a measurement, with the reason.
     Neither counts as a success.
   - Prints the headline and the path of the page.
-  - An option that is not given has the value of its variable, such as C(report_formats), if that is set.
+  - An option that is not given defaults to its variable, such as C(report_formats), if that is set.
   - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller

@@ -42,7 +42,7 @@ options:
       - Names or addresses of the hosts that should be reached through HiperSockets, such as those of the database, of
         the enqueue server and of other application servers; if unset, this is not checked. Of several, each has a
         record, C(HiperSockets to NAME).
-      - Nothing is sent to them. The names are looked up, and the kernel tells the route.
+      - Nothing is sent to them. The names are looked up, and the kernel gives the route.
     type: list
     elements: str
   smc_peers:
