@@ -102,7 +102,9 @@ def make_gate(stage: Stage, results: Sequence[Mapping[str, Any]] | None, error: 
     records = [record for result in results for record in result.get("tuning") or () if isinstance(record, Mapping)]
     # a value that waits for a restart was left so on purpose
     waiting = {record["reason"] for record in records if record.get("verdict") == "pending_restart"}
-    found = [(name, text) for name in stage.stops for result in results for text in result.get(name) or ()]
+    # a task that fails returns its sentences alone
+    kept = [{"errors": result.get("failing"), **result} for result in results]
+    found = [(name, text) for name in stage.stops for result in kept for text in result.get(name) or ()]
     said = dict.fromkeys(str(text) for name, text in found if name != "drift" or text not in waiting)
     # these sentences say more than the failure of the last task
     reasons = [*said] or [error] * bool(error)
