@@ -45,7 +45,7 @@ KINDS: dict[str, Model] = {
 def _word(host: Host, done: int, end: int) -> str:
     """The word at the first look after ``done`` rounds per state that decides, or at the end."""
     for rounds in [*(look.rounds for look in looks.LOOKS if done < look.rounds < end), end]:
-        word = pooled.of_host(host.line(2 * rounds), MATERIAL).word
+        word = pooled.of_site([host.line(2 * rounds)], MATERIAL).word
         if word != INCONCLUSIVE:
             break
     return word
@@ -75,7 +75,7 @@ def continued(kind: str, first: int, change: float, number: int) -> Seen | None:
     host = Host("app1", order, changed(order, values, change))
     if _word(host, 0, first) != INCONCLUSIVE:
         return None
-    found = pooled.of_host(host.line(2 * first), MATERIAL)
+    found = pooled.of_site([host.line(2 * first)], MATERIAL)
     more = more_rounds(found, verdict_on(found, MATERIAL).cause, MATERIAL)
     if more is None or first + more > most:
         return None

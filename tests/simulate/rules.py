@@ -220,7 +220,7 @@ def clock(level: float, step: float, change: float, unit: str, number: int) -> S
     def judge(rounds: int) -> str:
         known = [np.concatenate(runs[: 2 * rounds][states[: 2 * rounds] == after]) for after in (False, True)]
         step = resolution([turn(side).tolist() for side in known])
-        return pooled.of_host(host.line(2 * rounds), MATERIAL, step=step).word
+        return pooled.of_site([host.line(2 * rounds)], MATERIAL, step=step).word
 
     word, used = until_decided(judge)
     return [word], used
@@ -285,7 +285,7 @@ def harm(count: int, sigma: float, spikes: bool, worse: float, number: int) -> S
 
     def regressed(order: list[str], values: Logs) -> tuple[str, float]:
         line = Host("app", order, changed(order, values.tolist(), 0.0)).line(len(order))
-        found = pooled.of_host(line, MATERIAL)
+        found = pooled.of_site([line], MATERIAL)
         return found.word, found.effect.ratio if found.effect else 1.0
 
     seed = f"harm {count} {sigma} {spikes} {worse} {number}"

@@ -319,7 +319,9 @@ def continued(noise: str, shift: float, change: float, number: int) -> Seen:
     host = Host("app1", order, changed(order, later, change))
     host.sessions = [1 if place < 2 * FIRST_SESSION else 2 for place in range(len(order))]
     word, used = until_decided(
-        lambda rounds: pooled.of_host(host.line(2 * rounds), MATERIAL).word if rounds > FIRST_SESSION else INCONCLUSIVE
+        lambda rounds: (
+            pooled.of_site([host.line(2 * rounds)], MATERIAL).word if rounds > FIRST_SESSION else INCONCLUSIVE
+        )
     )
     return [word], used
 
@@ -343,7 +345,7 @@ def levels(noise: str, count: int, change: float, number: int) -> Seen:
         host = Host("app1", states, changed(states, [values[place] for place in places], worth))
         host.places = places
         words[name], used = until_decided(
-            lambda rounds, host=host: pooled.of_host(host.line(2 * rounds), MATERIAL, count).word
+            lambda rounds, host=host: pooled.of_site([host.line(2 * rounds)], MATERIAL, count).word
         )
         rounds = max(rounds, used)
     last = words.pop(names[-1]) if change else ""

@@ -92,7 +92,7 @@ def compare_change(
     absent = len({item["host"] for item in missing}.intersection(expected.hosts) - compared)
     rows = []
     for contrast in contrasts:
-        rows += site.rows(contrast.label, comparisons, absent, len(contrasts))
+        rows += site.rows(site.Terms(contrast.label, options, len(contrasts)), comparisons, absent)
     total = sum(len(item.values) for item in rounds)
     keep_runs = options.max_runs is None or total <= options.max_runs
     _count_rounds(comparisons, rows)
@@ -228,7 +228,7 @@ def _compare_all(
         }
         blocked = None if control else tunings.blocks(sorted({key[0], key[1]})) or tunings.swapped(by_state)
         if not control and key[0] in controls and key[0] not in judged:
-            judged.update(_control(key[0], controls[key[0]]))
+            judged.update(_control(key[0], controls[key[0]], options.material))
         comparison = compare_pair(
             by_state,
             blocked,
@@ -250,13 +250,13 @@ def _compare_all(
     return sorted(found, key=position)
 
 
-def _control(host: str, comparisons: Sequence[Comparison]) -> dict[str, Control]:
+def _control(host: str, comparisons: Sequence[Comparison], material: float) -> dict[str, Control]:
     """The control of a host, pooled as its workloads are; empty if it cannot be compared."""
     usable = [item for item in comparisons if item.cause not in site.TURNED_AWAY]
     before, after = pooled.sides(pooled.line(host, [item for found in usable for item in found.rounds]))
     if not before or not after:
         return {}
-    limits = [item.material if math.isinf(item.step) else max(item.material, item.step) for item in usable]
+    limits = [material if math.isinf(item.step) else max(material, item.step) for item in usable]
     return {host: gates.control(before, after, site.mean(limits))}
 
 

@@ -36,8 +36,6 @@ class Comparison:
     """The rounds that have data."""
     line: Line
     """The same rounds in the order of time."""
-    material: float
-    """The smallest change that counts, as a fraction."""
     step: float
     """One step of the figures, as a fraction; infinity: unknown."""
     judged: Control | None
@@ -45,8 +43,6 @@ class Comparison:
     failed: Mapping[Slot, bool]
     """Of every round, whether a run of it failed."""
     costs: Costs
-    dearer: float
-    """By how much a unit of work may cost more CPU time, as a fraction."""
 
 
 def compare_pair(
@@ -82,7 +78,7 @@ def compare_pair(
     verdict = _unusable(states, useful, different, blocked)
     cost = cpu_cost(useful, limits, comparable=verdict is None)
     if verdict is None:
-        found = pooled.of_host(line, material, contrasts, step)
+        found = pooled.of_site([line], material, contrasts, step)
         effect = found.effect
         verdict = _doubts(sides, control, limits, verdict_on(found, material, step))
     what = "the control workload cannot be compared" if controlled else "no control workload was measured"
@@ -132,12 +128,10 @@ def compare_pair(
         different,
         rounds,
         line,
-        material,
         step,
         control,
         {(item.phase, item.number): bool(item.failed) for item in everything},
         cost.costs,
-        limits.dearer,
     )
 
 

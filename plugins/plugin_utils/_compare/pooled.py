@@ -104,13 +104,10 @@ def _compared(slots: Sequence[Slot], rounds: Mapping[Slot, Sequence[Round]]) -> 
     return [slot for slot in slots if not both or rounds[slot][0].protocol.session in both]
 
 
-def of_host(found: Line, material: float, contrasts: int = 1, step: float = 0.0) -> Pooled:
-    """The verdict of one host; ``contrasts``: how many changes share the error rate; ``step``: that of the figures."""
-    return _of_lines([found], material, contrasts, step)
-
-
 def of_site(lines: Sequence[Line], material: float, contrasts: int = 1, step: float = 0.0) -> Pooled:
-    """The verdict of all hosts together.
+    """The verdict of one host, or of several together.
+
+    ``contrasts``: how many changes share the error rate; ``step``: that of the figures.
 
     Hosts whose rounds have the same order are one group, because noise that they share falls on the same state. From
     six groups on a group is the unit. Fewer are judged by their rounds. Hosts that restarted are judged by their
@@ -120,10 +117,14 @@ def of_site(lines: Sequence[Line], material: float, contrasts: int = 1, step: fl
     if not usable:
         return Pooled(NO_DATA, None, 0, "rounds")
     restarts = [item for item in usable if item.starts is not None]
-    groups = _groups(usable)
+    groups = merged(usable)
     if len(groups) >= over.FEWEST_HOSTS and _draws(restarts, len(groups), len(usable)):
-        return _over_groups(groups, material, contrasts, step)
-    found = _of_lines(usable if restarts else [_merged(group) for group in groups], material, contrasts, step)
+        rounds = min(map(fewest, groups))
+        effect = over.over_hosts([_ratio(item) for item in groups if fewest(item)], _look(rounds, contrasts))
+        few = rounds < LOOKS[0].rounds
+        word = INCONCLUSIVE if few or effect is None else series.word(effect, material, step)
+        return Pooled(word, effect, rounds, "hosts")
+    found = _of_lines(usable if restarts else groups, material, contrasts, step)
     look = gates.starts_look(len(restarts) < len(usable), contrasts) if restarts else _look(found.rounds, contrasts)
     by_host = over.over_hosts([_ratio(item) for item in usable if fewest(item)], look)
     if found.effect is not None and by_host is not None and found.word != series.word(by_host, material, step):
@@ -184,15 +185,6 @@ def _of_lines(lines: Sequence[Line], material: float, contrasts: int, step: floa
 def _look(rounds: int, contrasts: int) -> Look:
     """The levels for so many rounds per state: those of the first look if there are fewer."""
     return (look_at(rounds) or LOOKS[0]).shared_by(contrasts)
-
-
-def _over_groups(groups: Sequence[Sequence[Line]], material: float, contrasts: int, step: float) -> Pooled:
-    merged = [_merged(group) for group in groups]
-    rounds = min(map(fewest, merged))
-    effect = over.over_hosts([_ratio(item) for item in merged if fewest(item)], _look(rounds, contrasts))
-    few = rounds < LOOKS[0].rounds
-    word = INCONCLUSIVE if few or effect is None else series.word(effect, material, step)
-    return Pooled(word, effect, rounds, "hosts")
 
 
 def _groups(lines: Sequence[Line]) -> list[list[Line]]:

@@ -17,6 +17,7 @@ from .._statistics.gates import Control, Deviation, Tail
 from .._statistics.hosts import FEWEST_HOSTS
 from .._statistics.looks import LOOKS
 from .._statistics.ranks import closed_end, median, short
+from .._statistics.series import Effect
 from .._statistics.verdict import (
     IMPROVED,
     INCONCLUSIVE,
@@ -25,6 +26,7 @@ from .._statistics.verdict import (
     REGRESSED,
     UNCHANGED,
     Cause,
+    Limits,
     Verdict,
     beyond,
 )
@@ -39,6 +41,7 @@ FEWEST_TO_NAME = 3
 """With two hosts nobody can say which of them differs."""
 MOST_NAMED = 0.25
 """If more of the hosts differ from the site, or got better and worse, the site is two groups."""
+CONTROLS_MOVED = Verdict(INCONCLUSIVE, "the control changed on every host that has comparable data", "control")
 
 
 class Host(NamedTuple):
@@ -48,7 +51,6 @@ class Host(NamedTuple):
     comparisons: Sequence[Comparison]
     usable: Sequence[Comparison]
     line: Line
-    material: float
     step: float
     control: Control | None
     tail: Mapping[str, Tail]
@@ -69,36 +71,42 @@ class Host(NamedTuple):
         return len(self.comparisons) if self.blocked else len(self.comparisons) - len(self.usable)
 
 
-def rows(contrast: str, comparisons: Sequence[Comparison], absent: int = 0, contrasts: int = 1) -> list[Row]:
-    """The rows of one contrast, the deciding one first; empty without comparisons.
+class Terms(NamedTuple):
+    """What all rows of a contrast share: its label, the limits, and how many contrasts share the error rate."""
 
-    ``absent``: hosts that were to be measured and have no comparison; ``contrasts``: how many share the error rate.
-    """
-    ours = [item for item in comparisons if item.entry["contrast"] == contrast]
-    hosts = _hosts(ours)
-    if len(hosts) == 1:
-        return [_host_row(contrast, hosts[0], contrasts, absent=absent, alone=True)]
-    if not hosts:
-        return []
-    of_hosts = [_host_row(contrast, host, contrasts) for host in hosts]
-    ratios = {str(row["host"]): row["ratio"] for row in of_hosts if row["ratio"] is not None}
-    by_word = {word: [str(row["host"]) for row in of_hosts if row["verdict"] == word] for word in (IMPROVED, REGRESSED)}
-    if min(map(len, by_word.values())) > max(MOST_NAMED * len(hosts), FEWEST_TO_NAME - 1):
-        groups = _Harm(
-            [], [f"{GROUPS}{_group(by_word[IMPROVED])} got better, and {_group(by_word[REGRESSED])} got worse."]
-        )
-        return [_site_row(contrast, hosts, absent, contrasts, groups), *of_hosts]
-    worse = gates.harmed(ratios, by_word[REGRESSED], hosts[0].material, contrasts)
-    middle = gain(median([*ratios.values()])) if worse else ""
-    told = [f"{name} got worse: {gain(ratios[name])}, while the median of the hosts is {middle}." for name in worse]
-    return [_site_row(contrast, hosts, absent, contrasts, _Harm(worse, told)), *of_hosts]
+    contrast: str
+    limits: Limits
+    contrasts: int
 
 
 class _Harm(NamedTuple):
     """The hosts that got worse by themselves, and the guards on them."""
 
-    names: Collection[str]
-    guards: Sequence[str]
+    names: Collection[str] = ()
+    guards: Sequence[str] = ()
+
+
+def rows(terms: Terms, comparisons: Sequence[Comparison], absent: int = 0) -> list[Row]:
+    """The rows of one contrast, the deciding one first; empty without comparisons.
+
+    ``absent``: hosts that were to be measured and have no comparison.
+    """
+    hosts = _hosts([item for item in comparisons if item.entry["contrast"] == terms.contrast])
+    if not hosts:
+        return []
+    of_hosts = [_row(terms, [host], None, _Harm()) for host in hosts] if len(hosts) > 1 else []
+    return [_row(terms, hosts, absent, _harm(terms, of_hosts)), *of_hosts]
+
+
+def _harm(terms: Terms, of_hosts: Sequence[Row]) -> _Harm:
+    ratios = {str(row["host"]): row["ratio"] for row in of_hosts if row["ratio"] is not None}
+    better, worse = ([str(row["host"]) for row in of_hosts if row["verdict"] == word] for word in (IMPROVED, REGRESSED))
+    if min(len(better), len(worse)) > max(MOST_NAMED * len(of_hosts), FEWEST_TO_NAME - 1):
+        return _Harm(guards=[f"{GROUPS}{_group(better)} got better, and {_group(worse)} got worse."])
+    names = gates.harmed(ratios, worse, terms.limits.material, terms.contrasts)
+    middle = gain(median([*ratios.values()])) if names else ""
+    told = [f"{name} got worse: {gain(ratios[name])}, while the median of the hosts is {middle}." for name in names]
+    return _Harm(names, told)
 
 
 def _group(names: Sequence[str]) -> str:
@@ -112,103 +120,59 @@ def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
         usable = [item for item in ours if item.cause not in TURNED_AWAY]
         rounds = [item for comparison in usable for item in comparison.rounds]
         line = usable[0].line if len(usable) == 1 else pooled.line(name, rounds)
-        found.append(
-            Host(
-                name,
-                ours,
-                usable,
-                line,
-                ours[0].material,
-                mean([item.step for item in usable or ours]),
-                ours[0].judged,
-                tails.of_host(line, usable),
-            )
-        )
+        step = mean([item.step for item in usable or ours])
+        found.append(Host(name, ours, usable, line, step, ours[0].judged, tails.of_host(line, usable)))
     return found
 
 
-def _host_row(contrast: str, host: Host, contrasts: int, *, absent: int = 0, alone: bool = False) -> Row:
-    """``alone``: it decides, so that a gain that does not last counts; of many hosts, one fades by chance."""
-    found = pooled.of_host(host.line, host.material, contrasts, host.step)
-    decided = _unless_lost(verdict_on(found, host.material, host.step), [host], absent)
-    decided, stalls, seen = side_effects.with_stalls(decided, [host.line], contrasts, _declared([host]))
-    if alone:
-        stalls += side_effects.fading(decided.word, [host.line], contrasts)
-    verdict = _turned_away([host]) or on_control(host.control) or decided
-    named = [_named("workload", item) for item in _workloads([host])]
-    return _row(contrast, [host], [host], found, verdict, contrasts, guards=stalls, flags=seen, named=named)
+def _row(terms: Terms, hosts: Sequence[Host], absent: int | None, harm: _Harm) -> Row:
+    """The row of these hosts.
 
-
-def _site_row(contrast: str, hosts: Sequence[Host], absent: int, contrasts: int, harm: _Harm) -> Row:
-    """The guards of ``harm`` say nothing new if the whole site got worse. They do not hide what others say."""
-    able = [host for host in hosts if host.usable and not host.blocked]
+    ``absent``: None if the row does not decide: of many hosts, the gain of one fades by chance. The guards of ``harm``
+    say nothing new if the whole site got worse. They do not hide what others say.
+    """
+    contrasts, material = terms.contrasts, terms.limits.material
+    alone = hosts[0] if len(hosts) == 1 else None
+    able = [host for host in hosts if alone or (host.usable and not host.blocked)]
     enough = [host for host in able if not host.few]
     # among hosts with enough rounds, a host with fewer has lost its records
     few = {host.name for host in able if host.few} if enough else set()
     able = enough or able
-    material, step = hosts[0].material, mean([host.step for host in able or hosts])
-    found = pooled.of_site([host.line for host in able], material, contrasts, step)
-    aside: list[str] = []
-    if found.word == INCONCLUSIVE and 0 < len(harm.names) <= MOST_NAMED * len(able):
-        others = pooled.of_site([host.line for host in able if host.name not in harm.names], material, contrasts, step)
-        if others.word == IMPROVED:
-            found, aside = others, [f"the figures of this row are those of the hosts without {some([*harm.names])}."]
-    verdict = _unless_lost(verdict_on(found, material, step), hosts, absent, few)
-    verdict, stalls, seen = side_effects.with_stalls(verdict, [host.line for host in able], contrasts, _declared(able))
-    if not able:
-        moved = Verdict(INCONCLUSIVE, "the control changed on every host that has comparable data", "control")
-        verdict = _turned_away(hosts) or moved
-    guards = [*(harm.guards if verdict.word != REGRESSED else ()), *side_effects.lost(_comparisons(hosts)), *stalls]
-    guards += side_effects.fading(verdict.word, [host.line for host in able], contrasts)
-    named: list[Part] = []
-    last = aside
-    if found.effect is not None:
-        apart = _different_hosts(able, found.effect.ratio)
-        if len(apart) > MOST_NAMED * len(able):
-            last.append(SEVERAL)
-        else:
-            named += [_named("host", item) for item in apart]
-        named += [_named("workload", item) for item in _workloads(able)]
-        if found.unit == "rounds" and len(able) < FEWEST_HOSTS and not verdict.cause:
-            last.append(
-                f"this is about these {len(able)} hosts; at least {FEWEST_HOSTS} would say something about others."
-            )
-    row = _row(contrast, hosts, able, found, verdict, contrasts, guards=guards, flags=seen, named=named)
-    row["flags"] += last
-    return row
-
-
-def _row(
-    contrast: str,
-    hosts: Sequence[Host],
-    able: Sequence[Host],
-    found: Pooled,
-    verdict: Verdict,
-    contrasts: int,
-    *,
-    guards: Sequence[str],
-    flags: Sequence[str],
-    named: Sequence[Part],
-) -> Row:
-    """``able``: the hosts that the verdict is about. Guards and flags about all of them stand behind those given."""
-    material, alone = hosts[0].material, hosts[0] if len(hosts) == 1 else None
-    errors, told = _counted(_comparisons(hosts), contrasts)
-    costs = side_effects.dearer({host.name: host.usable for host in able}, contrasts, hosts[0].comparisons[0].dearer)
-    guards = [*guards, *errors, *costs, *tails.sentences({host.name: host.tail for host in able})]
+    lines = [host.line for host in able]
+    step = mean([host.step for host in able or hosts])
+    found, aside = _pooled(terms, able, step, harm.names)
+    decided = _unless_lost(verdict_on(found, material, step), hosts, absent or 0, few)
+    decided, stalls, flags = side_effects.with_stalls(decided, lines, contrasts, _declared(able))
+    moved = on_control(alone.control) if alone else None if able else CONTROLS_MOVED
+    verdict = _turned_away(hosts) or moved or decided
+    comparisons = {host.name: host.comparisons for host in hosts}
+    failed, resent = (count(comparisons, contrasts) for count in (side_effects.failures, side_effects.resent))
+    guards = [
+        *(harm.guards if verdict.word != REGRESSED else ()),
+        *([] if alone else side_effects.lost(comparisons)),
+        *stalls,
+        *(side_effects.fading(decided.word, lines, contrasts) if absent is not None else ()),
+        *failed[0],
+        *resent[0],
+        *side_effects.dearer({host.name: host.usable for host in able}, contrasts, terms.limits.dearer),
+        *tails.sentences({host.name: host.tail for host in able}),
+    ]
+    named, last = _deviations(able, found.effect, material)
     effect = found.effect if verdict.cause not in TURNED_AWAY else None
     known = {guard.partition(" got worse: ")[0] for guard in guards}
-    guards += (
-        _worse(effect.ratio, able, [item for item in named if item["name"] not in known], material) if effect else ()
-    )
-    comparisons = [item for host in hosts for item in host.comparisons]
-    guarded = bool(guards) or any(item.entry["guards"] for item in comparisons)
+    if effect:
+        guards += _worse(effect.ratio, able, [item for item in named if item["name"] not in known], material)
+    if not alone and found.effect and found.unit == "rounds" and len(able) < FEWEST_HOSTS and not verdict.cause:
+        last.append(f"this is about these {len(able)} hosts; at least {FEWEST_HOSTS} would say something about others.")
+    flags += [*failed[1], *resent[1], *_unseen(able, verdict.word), *_order_flags(able), *_control_flags(hosts)]
+    every = [item.entry for ours in comparisons.values() for item in ours]
     control = alone.control if alone else None
     return {
-        "contrast": contrast,
+        "contrast": terms.contrast,
         "scope": "host" if alone else "site",
         "host": alone.name if alone else None,
         "hosts": len(hosts),
-        "workloads": len(comparisons) if alone else len({item.entry["workload"] for item in comparisons}),
+        "workloads": len(every) if alone else len({entry["workload"] for entry in every}),
         "unit": found.unit,
         "rounds": found.rounds,
         **figures(verdict, effect),
@@ -217,9 +181,9 @@ def _row(
         "reason": f"{verdict.reason}.",
         "cause": verdict.cause,
         "guards": guards,
-        "warnings": verdict.word == IMPROVED and guarded,
-        "flags": [*flags, *told, *_unseen(able, verdict.word), *_order_flags(able), *_control_flags(hosts)],
-        "deviations": list(named),
+        "warnings": verdict.word == IMPROVED and bool(guards or any(entry["guards"] for entry in every)),
+        "flags": [*flags, *aside, *last],
+        "deviations": named,
         "control_ratio": short(control.ratio) if control else None,
         "control_low": closed_end(control.low) if control else None,
         "control_high": closed_end(control.high) if control else None,
@@ -227,14 +191,32 @@ def _row(
     }
 
 
-def _comparisons(hosts: Sequence[Host]) -> side_effects.Hosts:
-    return {host.name: host.comparisons for host in hosts}
+def _pooled(terms: Terms, able: Sequence[Host], step: float, harmed: Collection[str]) -> tuple[Pooled, list[str]]:
+    """What the hosts say together, or without the few harmed ones if that decides, and a flag that says so."""
+    material, contrasts = terms.limits.material, terms.contrasts
+    found = pooled.of_site([host.line for host in able], material, contrasts, step)
+    if found.word == INCONCLUSIVE and 0 < len(harmed) <= MOST_NAMED * len(able):
+        others = [host.line for host in able if host.name not in harmed]
+        without = pooled.of_site(others, material, contrasts, step)
+        if without.word == IMPROVED:
+            return without, [f"the figures of this row are those of the hosts without {some([*harmed])}."]
+    return found, []
 
 
-def _counted(hosts: side_effects.Hosts, contrasts: int) -> tuple[list[str], list[str]]:
-    """(guards, flags) on failed runs and on retransmits."""
-    failed, resent = (count(hosts, contrasts) for count in (side_effects.failures, side_effects.resent))
-    return failed[0] + resent[0], failed[1] + resent[1]
+def _deviations(able: Sequence[Host], effect: Effect | None, material: float) -> tuple[list[Part], list[str]]:
+    """The hosts and workloads that differ from the others, and a flag if so many hosts do that they are groups."""
+    if effect is None:
+        return [], []
+    apart = _different_hosts(able, effect.ratio, material)
+    groups = len(apart) > MOST_NAMED * len(able)
+    named = [
+        *(("host", item) for item in apart if not groups),
+        *(("workload", item) for item in _workloads(able, material)),
+    ]
+    return (
+        [{"kind": kind, "name": item.name, "ratio": short(item.ratio), "p": short(item.p)} for kind, item in named],
+        [SEVERAL] if groups else [],
+    )
 
 
 def _declared(hosts: Sequence[Host]) -> int:
@@ -277,18 +259,18 @@ def _unless_lost(verdict: Verdict, hosts: Sequence[Host], absent: int, few: Coll
     return Verdict(INCONCLUSIVE, f"{what}, so the rest decides nothing ({verdict.reason})", "lost")
 
 
-def _workloads(hosts: Sequence[Host]) -> list[Deviation]:
+def _workloads(hosts: Sequence[Host], material: float) -> list[Deviation]:
     """The workloads that differ from the others; on several hosts a workload is named by itself.
 
     The first comparison finds them, the second one has them against those that do not differ: of three workloads, one
     that moves pulls the median of each round to one of the others.
     """
-    found = _against(hosts)
+    found = _against(hosts, material)
     names = {item.name for item in found}
-    return [item for item in _against(hosts, names) if item.name in names] if found else []
+    return [item for item in _against(hosts, material, names) if item.name in names] if found else []
 
 
-def _against(hosts: Sequence[Host], apart: Collection[str] = ()) -> list[Deviation]:
+def _against(hosts: Sequence[Host], material: float, apart: Collection[str] = ()) -> list[Deviation]:
     """The workloads that differ from the others of their rounds without those ``apart``."""
     found: dict[str, list[tuple[list[float], list[float]]]] = {}
     limits: dict[str, float] = {}
@@ -302,7 +284,7 @@ def _against(hosts: Sequence[Host], apart: Collection[str] = ()) -> list[Deviati
             # every workload has these slots, unless it was left without one of the states in a session
             if by_slot.keys() >= set(host.line.slots):
                 series[name, item.entry["peer"]] = [by_slot[slot] for slot in host.line.slots]
-                limits[name] = max(item.material, item.step, limits.get(name, 0.0))
+                limits[name] = max(material, item.step, limits.get(name, 0.0))
         others = [key for key in series if key[0] not in apart]
         for (name, _peer), readings in gates.from_the_others(series, others).items():
             line = host.line._replace(readings=tuple(readings))
@@ -315,16 +297,12 @@ def _workload_name(hosts: Sequence[Host], item: Comparison) -> str:
     return name if len(hosts) > 1 else f"{item.entry['host']} \u2192 {item.entry['peer']}, {name}"
 
 
-def _different_hosts(hosts: Sequence[Host], ratio: float) -> list[Deviation]:
+def _different_hosts(hosts: Sequence[Host], ratio: float, material: float) -> list[Deviation]:
     if len(hosts) < FEWEST_TO_NAME:
         return []
     known = ((host.name, *pooled.sides(host.line)) for host in hosts if host.line.starts is None)
     values = {name: [(before, [value / ratio for value in after])] for name, before, after in known}
-    return gates.deviations(values, {host.name: max(host.material, host.step) for host in hosts})
-
-
-def _named(kind: str, item: Deviation) -> Part:
-    return {"kind": kind, "name": item.name, "ratio": short(item.ratio), "p": short(item.p)}
+    return gates.deviations(values, {host.name: max(material, host.step) for host in hosts})
 
 
 def _worse(ratio: float, hosts: Sequence[Host], named: Sequence[Part], material: float) -> list[str]:

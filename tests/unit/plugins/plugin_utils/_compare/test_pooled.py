@@ -27,19 +27,19 @@ def lines_of(records):
 
 def test_hosts_and_the_site_are_judged_by_the_mean_over_the_workloads():
     (first, _second) = lines_of(factory.make_change(BETTER))
-    found = pooled.of_host(first, MATERIAL)
+    found = pooled.of_site([first], MATERIAL)
     assert (found.word, found.rounds, found.unit) == ("IMPROVED", 6, "rounds")
     assert found.effect.ratio == pytest.approx(1 / 0.9, rel=0.03)
     assert found.effect.low > 1.0
     lines = lines_of(factory.make_change(SAME))
-    assert {pooled.of_host(item, MATERIAL).word for item in lines} == {"UNCHANGED"}
+    assert {pooled.of_site([item], MATERIAL).word for item in lines} == {"UNCHANGED"}
     assert pooled.of_site(lines, MATERIAL).word == "UNCHANGED"
     # more than six hosts in one order have to agree with the rounds
     plan = replace(BETTER, hosts=tuple(f"app{number}" for number in range(1, 9)), sizes=(1000,))
     assert pooled.of_site(lines_of(factory.make_change(plan)), MATERIAL).word == "IMPROVED"
     assert pooled.of_site([], MATERIAL).word == "NO DATA"
     (first, _second) = lines_of([record for record in factory.make_change(BETTER) if record["phase"] == "before"])
-    assert pooled.of_host(first, MATERIAL).word == "NO DATA"
+    assert pooled.of_site([first], MATERIAL).word == "NO DATA"
 
 
 def test_a_round_that_lacks_a_workload_does_not_count():
@@ -50,7 +50,7 @@ def test_a_round_that_lacks_a_workload_does_not_count():
     ]
     (first, _second) = lines_of(records)
     assert ("after", 3) not in first.slots
-    found = pooled.of_host(first, MATERIAL)
+    found = pooled.of_site([first], MATERIAL)
     assert (found.word, found.effect.low, found.rounds) == ("INCONCLUSIVE", 0.0, 5)
 
 
@@ -71,10 +71,10 @@ def test_hosts_that_share_an_order_are_one_group_even_if_a_round_is_lost():
 def test_a_drift_is_taken_out_of_states_that_alternate_and_not_of_blocks():
     drifting = replace(SAME, drift=0.01, hosts=("app1",))
     (mixed,) = lines_of(factory.make_change(drifting))
-    assert pooled.of_host(mixed, MATERIAL).word == "UNCHANGED"
+    assert pooled.of_site([mixed], MATERIAL).word == "UNCHANGED"
     (blocks,) = lines_of(factory.make_change(replace(drifting, design="blocks")))
     assert not blocks.alternates
-    assert pooled.of_host(blocks, MATERIAL).word == "REGRESSED"
+    assert pooled.of_site([blocks], MATERIAL).word == "REGRESSED"
 
 
 DRAWN_BY_3 = ["after"] * 4 + ["before"] * 6 + ["after"] * 2

@@ -55,7 +55,7 @@ def site(noise, change=0.0, shape=ONE, experiments=400, most=MOST, order="random
 def test_three_rounds_conclude_nothing():
     order = looks.order("three", 3)
     host = trials.Host("app1", order, trials.changed(order, [0.0] * 6, math.log(2.0)))
-    assert pooled.of_host(host.line(6), trials.MATERIAL).word == "INCONCLUSIVE"
+    assert pooled.of_site([host.line(6)], trials.MATERIAL).word == "INCONCLUSIVE"
 
 
 def test_pooled_values_stand_for_the_rounds_of_single_workloads():
