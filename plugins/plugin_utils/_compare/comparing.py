@@ -5,7 +5,7 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from .._experiment import outcomes
 from .._records.grouping import by_key
@@ -19,7 +19,7 @@ from . import pooled, site
 from .comparability import Difference, Tunings, check_expected
 from .cpu_cost import OWN_SOURCES
 from .next_steps import ChangeFacts, next_steps
-from .pair import Comparison, compare_pair
+from .pair import Comparison, Contrast, compare_pair
 from .published import published_for
 from .shapes import Part, Report, Row
 from .summary import count, evidence, headline, method, overall_of_experiment, undecided
@@ -54,19 +54,6 @@ class Options(Limits):
         check_expected(self.expected_change)
 
 
-class Contrast(NamedTuple):
-    """Two compared states: the label of the pair, and the phases of their records."""
-
-    label: str
-    before: str
-    after: str
-
-    @property
-    def phases(self) -> dict[str, str]:
-        """Phase of the records: state of the comparison."""
-        return {self.before: "before", self.after: "after"}
-
-
 def compare_change(
     loaded: Loaded, expected: Expected | None = None, options: Options | None = None, states: tuple[str, str] = PHASES
 ) -> Report:
@@ -82,7 +69,7 @@ def compare_change(
     comparisons = [
         comparison
         for contrast in contrasts
-        for comparison in _compare_all(rounds, contrast, tunings[contrast], options, len(contrasts))
+        for comparison in _compare_all(rounds, contrast, tunings[contrast], options)
     ]
     names = sorted(
         {tuning.name for item in tunings.values() for found in item.hosts.values() for tuning in found.values()}
@@ -92,7 +79,7 @@ def compare_change(
     absent = len({item["host"] for item in missing}.intersection(expected.hosts) - compared)
     rows = []
     for contrast in contrasts:
-        rows += site.rows(site.Terms(contrast.label, options, len(contrasts)), comparisons, absent)
+        rows += site.rows(contrast, options, comparisons, absent)
     total = sum(len(item.values) for item in rounds)
     keep_runs = options.max_runs is None or total <= options.max_runs
     _count_rounds(comparisons, rows)
@@ -158,9 +145,8 @@ def compare_change(
 
 
 def _contrasts(loaded: Loaded, states: tuple[str, str]) -> list[Contrast]:
-    if loaded.experiment:
-        return [Contrast(*item) for item in outcomes.contrasts(loaded.experiment)]
-    return [Contrast("", *states)]
+    known = outcomes.contrasts(loaded.experiment) if loaded.experiment else [("", *states)]
+    return [Contrast(*item, len(known)) for item in known]
 
 
 def _context(rounds: Sequence[Round], contrast: Contrast) -> list[Part]:
@@ -205,9 +191,7 @@ def iter_runs(loaded: Loaded, states: tuple[str, str] = PHASES) -> Iterator[Part
             }
 
 
-def _compare_all(
-    rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, options: Options, contrasts: int
-) -> list[Comparison]:
+def _compare_all(rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, options: Options) -> list[Comparison]:
     """One comparison per host, peer and workload, sorted. Controls are compared first, because the others need them."""
     states = contrast.phases
     groups = by_key(((item.host, item.peer, item.workload.name), item) for item in rounds if item.phase in states)
@@ -230,14 +214,13 @@ def _compare_all(
         if not control and key[0] in controls and key[0] not in judged:
             judged.update(_control(key[0], controls[key[0]], options.material))
         comparison = compare_pair(
+            contrast,
             by_state,
             blocked,
             None if control else judged.get(key[0]),
             options,
             controlled=key[0] in controls,
             expected=options.expected_change,
-            contrast=contrast.label,
-            contrasts=contrasts,
         )
         if control:
             controls.setdefault(key[0], []).append(comparison)

@@ -14,12 +14,13 @@ from .._records.round import SIDES, Round
 from .._statistics.looks import LOOKS, PHASES
 from .._statistics.ranks import holm, short
 from .._statistics.verdict import Estimate, Limits, beyond, estimate
-from .flags import States, guards, idle_windows
+from .flags import States, idle_windows
 from .pooled import Slot
 from .shapes import Part
 from .wording import gain
 
 SECONDARY_P = 0.05
+MOST_STEAL_PCT = 5.0
 MOVED_POINTS = 5.0
 """Percent of all CPUs by which other work has to differ between the states to be an explanation by itself."""
 
@@ -96,9 +97,16 @@ def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost
         {"shared_kernel": shared, **{side: _numbers(kpis[side]) if side in ends else None for side in SIDES}},
         entries,
         [doubt.flag for doubt in every],
-        [*guards(kpis), *(doubt.guard for doubt in every if doubt.guard)],
+        [*_stolen(kpis), *(doubt.guard for doubt in every if doubt.guard)],
         {side if len(ends) > 1 else "machine": costs[side] for side in tested},
     )
+
+
+def _stolen(kpis: Mapping[str, Kpis]) -> Iterator[str]:
+    for side, known in kpis.items():
+        for phase, value in known.items():
+            if value is not None and value.steal_pct is not None and value.steal_pct > MOST_STEAL_PCT:
+                yield f"the hypervisor took {value.steal_pct:.1f} % of the {side}'s CPU time {phase} the change."
 
 
 def _kpi(rounds: Sequence[Round], index: int) -> kpi.Kpi | None:

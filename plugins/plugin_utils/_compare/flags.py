@@ -8,15 +8,13 @@ A flag never changes a verdict. A guard turns IMPROVED into IMPROVED, WITH WARNI
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from .._records.kpi import CpuSum, Kpi, idle_pct
+from .._records.kpi import CpuSum, idle_pct
 from .._records.round import SIDES, Round
-from .._statistics.looks import PHASES
 from .._statistics.ranks import median, trend, two_clusters, variation_pct
 from .._statistics.verdict import Better
 
 MOST_VARIATION_PCT = 10.0
 MOST_BACKGROUND_PCT = 20.0
-MOST_STEAL_PCT = 5.0
 SLOW_FIRST_RUN = 1.10
 TREND_P = 0.01
 TREND_ROUNDS = 8
@@ -24,9 +22,6 @@ CLUSTER_RUNS = 10
 OTHER_WORK = "busy with other work"
 CLOCK_STEP_S = 0.1
 """NTP slews a clock by at most 500 ppm: less than this in a round of three minutes."""
-RETRANSMITS_TIMES = 2.0
-RETRANSMITS_MORE = 5
-"""A few retransmits on a whole host are chance: the guard needs twice as many per run, and 5 more."""
 
 States = Mapping[str, Sequence[Round]]
 """``before`` and ``after``: the rounds of one comparison in the order of their numbers."""
@@ -39,33 +34,6 @@ def flags(states: States, better: Better) -> list[str]:
         for check in (_variation, _trend, _first_run, _clusters, _background, _clock)
         for sentence in check(states, better)
     ]
-
-
-def guards(kpis: Mapping[str, Mapping[str, Kpi | None]]) -> list[str]:
-    """Sentences on side effects; ``kpis[side][phase]`` come from the comparison."""
-    found = []
-    for side in SIDES:
-        for phase in PHASES:
-            kpi = kpis.get(side, {}).get(phase)
-            if kpi is not None and kpi.steal_pct is not None and kpi.steal_pct > MOST_STEAL_PCT:
-                found.append(f"the hypervisor took {kpi.steal_pct:.1f} % of the {side}'s CPU time {phase} the change.")
-    return found
-
-
-def retransmits(states: States) -> Iterator[str]:
-    """A sentence if there are twice as many TCP retransmits per run after the change, and some more."""
-    (before, runs_before), (after, runs_after) = (retransmitted(states[phase]) for phase in PHASES)
-    if not runs_before or not runs_after:
-        return
-    expected = before * runs_after / runs_before
-    if after > RETRANSMITS_TIMES * expected and after >= expected + RETRANSMITS_MORE:
-        yield f"TCP retransmits rose from {before:.0f} in {runs_before} runs to {after:.0f} in {runs_after}."
-
-
-def retransmitted(rounds: Sequence[Round]) -> tuple[float, int]:
-    """TCP retransmits of both ends, and the number of runs that know them."""
-    known = [item for item in rounds if item.retransmits is not None]
-    return sum(item.retransmits or 0.0 for item in known), sum(item.retransmit_runs for item in known)
 
 
 def _variation(states: States, _better: Better) -> Iterator[str]:

@@ -5,7 +5,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._records.round import Round
 from .._statistics.gates import Control
@@ -23,6 +23,22 @@ from .wording import figures, on_control, some, verdict_on
 
 WEAKER = "weaker evidence: the rounds of the two states did not alternate{}; a drift would look like an effect."
 UNKNOWN_ORDER = "weaker evidence: the order of the rounds is unknown, because start times are missing."
+
+
+class Contrast(NamedTuple):
+    """Two compared states: the label of the pair, and the phases of their records."""
+
+    label: str
+    """Empty unless the change is an experiment."""
+    before: str
+    after: str
+    shared_by: int
+    """How many contrasts share the error rate."""
+
+    @property
+    def phases(self) -> dict[str, str]:
+        """Phase of the records: state of the comparison."""
+        return {self.before: "before", self.after: "after"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +62,7 @@ class Comparison:
 
 
 def compare_pair(
+    contrast: Contrast,
     states: States,
     blocked: str | None,
     control: Control | None,
@@ -53,15 +70,12 @@ def compare_pair(
     *,
     controlled: bool = True,
     expected: Sequence[str] = (),
-    contrast: str = "",
-    contrasts: int = 1,
 ) -> Comparison:
     """Compare the rounds of one host, peer and workload.
 
     ``blocked``: why the tuning does not count as in force; ``control``: the control of the host, None without one that
     can be compared; ``controlled``: it measured one; ``expected``: items that may differ, as in
-    :func:`comparability.differences`; ``contrast``: the label of the two states if a change has more than two;
-    ``contrasts``: how many share the error rate.
+    :func:`comparability.differences`.
     """
     everything = [item for rounds in states.values() for item in rounds]
     workload = everything[0].workload
@@ -78,13 +92,13 @@ def compare_pair(
     verdict = _unusable(states, useful, different, blocked)
     cost = cpu_cost(useful, limits, comparable=verdict is None)
     if verdict is None:
-        found = pooled.of_site([line], material, contrasts, step)
+        found = pooled.of_site([line], material, contrast.shared_by, step)
         effect = found.effect
         verdict = _doubts(sides, control, limits, verdict_on(found, material, step))
     what = "the control workload cannot be compared" if controlled else "no control workload was measured"
     uncontrolled = f"{what} on this host: changes from other causes cannot be excluded."
     entry: Entry = {
-        "contrast": contrast,
+        "contrast": contrast.label,
         "host": everything[0].host,
         "peer": everything[0].peer,
         "workload": workload.name,

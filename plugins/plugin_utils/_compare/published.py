@@ -165,25 +165,19 @@ def published_for(tunings: Collection[str], sizes: Collection[int], sets: Collec
 
     ``sets``: names of sets of workloads and of settings of the context.
     """
-    found = [{"tuning": tuning, **item._asdict()} for tuning in sorted(tunings) for item in BY_TUNING.get(tuning, ())]
+    found = [(name, item) for name in sorted(tunings) for item in BY_TUNING.get(name, ())]
     if "smc_r" in tunings:
-        found += [_smc_r(size) for size in sorted(SMC_R_AV2_MS) if size in sizes]
-        found += [{"tuning": "smc_r", **item._asdict()} for item in SMC_R_RUNS]
-    known = {(item["source"], item["text"]) for item in found}
-    found += [
-        {"tuning": name, **item._asdict()}
-        for name in sorted(sets)
-        for item in BY_SET.get(name, ())
-        if (item.source, item.text) not in known
-    ]
-    return found
+        found += [("smc_r", _smc_r(size)) for size in sorted(SMC_R_AV2_MS) if size in sizes]
+        found += [("smc_r", item) for item in SMC_R_RUNS]
+    known = {item for _name, item in found}
+    found += [(name, item) for name in sorted(sets) for item in BY_SET.get(name, ()) if item not in known]
+    return [{"tuning": name, **item._asdict()} for name, item in found]
 
 
-def _smc_r(size: int) -> dict[str, str]:
+def _smc_r(size: int) -> Published:
     disabled, enabled, optimized = SMC_R_AV2_MS[size]
-    return {
-        "tuning": "smc_r",
-        "source": f"{SMC_R}, table 1",
-        "text": f"niping with {size} bytes between two POWER8 partitions with AIX 7.2 over 10 GbE RoCE; round trip.",
-        "figures": f"{disabled:.3f} ms without, {enabled:.3f} ms with SMC-R, {optimized:.3f} ms with more send pools",
-    }
+    return Published(
+        f"{SMC_R}, table 1",
+        f"niping with {size} bytes between two POWER8 partitions with AIX 7.2 over 10 GbE RoCE; round trip.",
+        f"{disabled:.3f} ms without, {enabled:.3f} ms with SMC-R, {optimized:.3f} ms with more send pools",
+    )

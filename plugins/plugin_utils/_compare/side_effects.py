@@ -6,9 +6,8 @@ There is one test for the row, so that many comparisons do not make a false warn
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import NamedTuple
 
 from .._records.grouping import by_key
 from .._records.round import Round
@@ -17,7 +16,6 @@ from .._statistics.looks import AFTER, BEFORE, LOOKS, PHASES
 from .._statistics.ranks import hodges_lehmann_ratio, mann_whitney, median
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, UNCHANGED, Verdict, beyond
 from . import pooled
-from .flags import retransmits, retransmitted
 from .pair import Comparison
 from .pooled import Line, Slot
 from .wording import gain, some
@@ -25,18 +23,12 @@ from .wording import gain, some
 FEWEST_STALLS = 2
 """One stall is chance."""
 FADES = "the gain does not last"
+RETRANSMITS_TIMES = 2.0
+RETRANSMITS_MORE = 5
+"""A few retransmits on a whole host are chance: the guard needs twice as many per run, and 5 more."""
 
 Hosts = Mapping[str, Sequence[Comparison]]
 """The comparisons of each host, without controls."""
-
-
-class Dearer(NamedTuple):
-    """The CPU cost of one end of some hosts: its ratio (above 1 is better), and the one-sided p of a higher cost."""
-
-    end: str
-    host: str
-    ratio: float
-    p: float
 
 
 def with_stalls(
@@ -142,29 +134,30 @@ def resent(hosts: Hosts, contrasts: int) -> tuple[list[str], list[str]]:
     retransmits per run in both states warn in 0 to 1.7 %. The totals of each comparison alone warned in up to 100 %.
     """
     rounds = {host: [item for found in comparisons for item in found.rounds] for host, comparisons in hosts.items()}
-    everything = [item for found in rounds.values() for item in found]
-    told = [*retransmits(_by_state(everything))]
-    sure = gates.sure({host: _resent_p(found) for host, found in rounds.items()}, gates.FALSE_HARM)
+    told, p = _resent([item for found in rounds.values() for item in found])
+    sure = gates.sure({host: _resent(found)[1] for host, found in rounds.items()}, gates.FALSE_HARM)
     named = sure if len(hosts) > 1 else []
-    if told and _resent_p(everything) <= gates.HARM_P / contrasts:
-        return [f"{told[0].rstrip('.')}{f', beyond chance on {some(named)}' if named else ''}."], []
+    if told and p <= gates.HARM_P / contrasts:
+        return [f"{told}{f', beyond chance on {some(named)}' if named else ''}."], []
     if named:
         return [f"TCP retransmits rose on {some(named)}."], []
-    return [], [f"{text.rstrip('.')}; that may be chance." for text in told]
+    return [], [f"{told}; that may be chance."] if told else []
 
 
-def _resent_p(rounds: Sequence[Round]) -> float:
-    """One-sided p of more retransmits per run in the rounds after; 1 if they did not rise by enough."""
-    known = [item for item in rounds if item.retransmits is not None and item.retransmit_runs]
-    if not any(retransmits(_by_state(known))):
-        return 1.0
-    slots = by_key(((item.phase, item.number), item) for item in known)
-    sums = [(state, *retransmitted(found)) for (state, _number), found in slots.items()]
-    return gates.p_of_more(*([count / runs for state, count, runs in sums if state == side] for side in PHASES))
-
-
-def _by_state(rounds: Sequence[Round]) -> dict[str, list[Round]]:
-    return {state: [item for item in rounds if item.phase == state] for state in PHASES}
+def _resent(rounds: Sequence[Round]) -> tuple[str, float]:
+    """What to say if there are twice as many TCP retransmits per run after the change, and some more; one-sided p."""
+    slots = by_key(((item.phase, item.number), item) for item in rounds if item.retransmits is not None)
+    sums: dict[str, list[tuple[float, int]]] = {state: [] for state in PHASES}
+    for (state, _number), found in slots.items():
+        count = sum(item.retransmits or 0.0 for item in found)
+        sums[state].append((count, sum(item.retransmit_runs for item in found)))
+    before, after = (sum(count for count, _runs in known) for known in sums.values())
+    runs_before, runs_after = (sum(runs for _count, runs in known) for known in sums.values())
+    expected = before * runs_after / max(1, runs_before)
+    if not runs_before or after <= RETRANSMITS_TIMES * expected or after < expected + RETRANSMITS_MORE:
+        return "", 1.0
+    told = f"TCP retransmits rose from {before:.0f} in {runs_before} runs to {after:.0f} in {runs_after}"
+    return told, gates.p_of_more(*([count / runs for count, runs in known] for known in sums.values()))
 
 
 def dearer(hosts: Hosts, contrasts: int, material: float) -> list[str]:
@@ -177,32 +170,28 @@ def dearer(hosts: Hosts, contrasts: int, material: float) -> list[str]:
             known = [item.costs[end] for item in comparisons if end in item.costs]
             means = _means({slot: math.log(cost) for slot, cost in costs.items()} for costs in known)
             logs.setdefault(end, {})[host] = means
-    alone = [item for end, found in logs.items() for host, means in found.items() for item in _tested(end, host, means)]
-    level = gates.HARM_P / contrasts
-    if len(hosts) == 1:
-        sure = [item for item in alone if item.p <= level and beyond(item.ratio, material)]
-        return [f"one {unit} costs more CPU time on the {item.end}: {gain(item.ratio)}." for item in sure]
-    named = gates.sure({item: item.p for item in alone}, gates.FALSE_HARM)
-    worse = [item for item in named if beyond(item.ratio, material)]
+    tests = {(end, host): _tested(means) for end, found in logs.items() for host, means in found.items()}
+    tested = {key: both for key, both in tests.items() if both}
+    sure = gates.sure({key: p for key, (_ratio, p) in tested.items()}, gates.FALSE_HARM)
     sentences = []
     for end, found in logs.items():
-        together = _tested(end, "", _means(map(_around_zero, found.values())))
-        whole = [item for item in together if item.p <= level and beyond(item.ratio, material)]
-        where = [item.host for item in worse if item.end == end]
-        if whole:
-            text = f"one {unit} costs more CPU time on the {end} of all hosts together: {gain(whole[0].ratio)}."
-            sentences.append(text)
-        elif where:
-            sentences.append(f"one {unit} costs more CPU time on the {end} of {some(where)}.")
+        ratio, p = _tested(_means(map(_around_zero, found.values()))) or (1.0, 1.0)
+        where = [host for its, host in sure if its == end and beyond(tested[end, host][0], material)]
+        text = f"one {unit} costs more CPU time on the {end}"
+        if p <= gates.HARM_P / contrasts and beyond(ratio, material):
+            sentences.append(f"{text}{' of all hosts together' if len(hosts) > 1 else ''}: {gain(ratio)}.")
+        elif where and len(hosts) > 1:
+            sentences.append(f"{text} of {some(where)}.")
     return sentences
 
 
-def _tested(end: str, host: str, logs: Mapping[Slot, float]) -> Iterator[Dearer]:
-    """Nothing with fewer rounds than a verdict needs."""
+def _tested(logs: Mapping[Slot, float]) -> tuple[float, float] | None:
+    """The ratio of the costs (above 1 is better), and the one-sided p of a higher cost; None for too few rounds."""
     found, tuned = ([math.exp(log) for (state, _number), log in logs.items() if state == wanted] for wanted in PHASES)
-    if min(len(found), len(tuned)) >= LOOKS[0].rounds:
-        ratio = hodges_lehmann_ratio(tuned, found)
-        yield Dearer(end, host, ratio, mann_whitney(found, tuned)[1] / 2.0 if ratio < 1.0 else 1.0)
+    if min(len(found), len(tuned)) < LOOKS[0].rounds:
+        return None
+    ratio = hodges_lehmann_ratio(tuned, found)
+    return ratio, mann_whitney(found, tuned)[1] / 2.0 if ratio < 1.0 else 1.0
 
 
 def _means(series: Iterable[Mapping[Slot, float]]) -> dict[Slot, float]:

@@ -31,7 +31,7 @@ from .._statistics.verdict import (
     beyond,
 )
 from . import pooled, side_effects, tails
-from .pair import Comparison, order_flags
+from .pair import Comparison, Contrast, order_flags
 from .pooled import Line, Pooled
 from .shapes import Part, Row
 from .wording import GROUPS, SEVERAL, figures, gain, more_rounds, on_control, some, verdict_on
@@ -71,14 +71,6 @@ class Host(NamedTuple):
         return len(self.comparisons) if self.blocked else len(self.comparisons) - len(self.usable)
 
 
-class Terms(NamedTuple):
-    """What all rows of a contrast share: its label, the limits, and how many contrasts share the error rate."""
-
-    contrast: str
-    limits: Limits
-    contrasts: int
-
-
 class _Harm(NamedTuple):
     """The hosts that got worse by themselves, and the guards on them."""
 
@@ -86,24 +78,24 @@ class _Harm(NamedTuple):
     guards: Sequence[str] = ()
 
 
-def rows(terms: Terms, comparisons: Sequence[Comparison], absent: int = 0) -> list[Row]:
+def rows(contrast: Contrast, limits: Limits, comparisons: Sequence[Comparison], absent: int = 0) -> list[Row]:
     """The rows of one contrast, the deciding one first; empty without comparisons.
 
     ``absent``: hosts that were to be measured and have no comparison.
     """
-    hosts = _hosts([item for item in comparisons if item.entry["contrast"] == terms.contrast])
+    hosts = _hosts([item for item in comparisons if item.entry["contrast"] == contrast.label])
     if not hosts:
         return []
-    of_hosts = [_row(terms, [host], None, _Harm()) for host in hosts] if len(hosts) > 1 else []
-    return [_row(terms, hosts, absent, _harm(terms, of_hosts)), *of_hosts]
+    of_hosts = [_row(contrast, limits, [host], None, _Harm()) for host in hosts] if len(hosts) > 1 else []
+    return [_row(contrast, limits, hosts, absent, _harm(contrast, limits, of_hosts)), *of_hosts]
 
 
-def _harm(terms: Terms, of_hosts: Sequence[Row]) -> _Harm:
+def _harm(contrast: Contrast, limits: Limits, of_hosts: Sequence[Row]) -> _Harm:
     ratios = {str(row["host"]): row["ratio"] for row in of_hosts if row["ratio"] is not None}
     better, worse = ([str(row["host"]) for row in of_hosts if row["verdict"] == word] for word in (IMPROVED, REGRESSED))
     if min(len(better), len(worse)) > max(MOST_NAMED * len(of_hosts), FEWEST_TO_NAME - 1):
         return _Harm(guards=[f"{GROUPS}{_group(better)} got better, and {_group(worse)} got worse."])
-    names = gates.harmed(ratios, worse, terms.limits.material, terms.contrasts)
+    names = gates.harmed(ratios, worse, limits.material, contrast.shared_by)
     middle = gain(median([*ratios.values()])) if names else ""
     told = [f"{name} got worse: {gain(ratios[name])}, while the median of the hosts is {middle}." for name in names]
     return _Harm(names, told)
@@ -125,13 +117,13 @@ def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
     return found
 
 
-def _row(terms: Terms, hosts: Sequence[Host], absent: int | None, harm: _Harm) -> Row:
+def _row(contrast: Contrast, limits: Limits, hosts: Sequence[Host], absent: int | None, harm: _Harm) -> Row:
     """The row of these hosts.
 
     ``absent``: None if the row does not decide: of many hosts, the gain of one fades by chance. The guards of ``harm``
     say nothing new if the whole site got worse. They do not hide what others say.
     """
-    contrasts, material = terms.contrasts, terms.limits.material
+    contrasts, material = contrast.shared_by, limits.material
     alone = hosts[0] if len(hosts) == 1 else None
     able = [host for host in hosts if alone or (host.usable and not host.blocked)]
     enough = [host for host in able if not host.few]
@@ -140,7 +132,7 @@ def _row(terms: Terms, hosts: Sequence[Host], absent: int | None, harm: _Harm) -
     able = enough or able
     lines = [host.line for host in able]
     step = mean([host.step for host in able or hosts])
-    found, aside = _pooled(terms, able, step, harm.names)
+    found, aside = _pooled(able, material, contrasts, step, harm.names)
     decided = _unless_lost(verdict_on(found, material, step), hosts, absent or 0, few)
     decided, stalls, flags = side_effects.with_stalls(decided, lines, contrasts, _declared(able))
     moved = on_control(alone.control) if alone else None if able else CONTROLS_MOVED
@@ -154,7 +146,7 @@ def _row(terms: Terms, hosts: Sequence[Host], absent: int | None, harm: _Harm) -
         *(side_effects.fading(decided.word, lines, contrasts) if absent is not None else ()),
         *failed[0],
         *resent[0],
-        *side_effects.dearer({host.name: host.usable for host in able}, contrasts, terms.limits.dearer),
+        *side_effects.dearer({host.name: host.usable for host in able}, contrasts, limits.dearer),
         *tails.sentences({host.name: host.tail for host in able}),
     ]
     named, last = _deviations(able, found.effect, material)
@@ -168,7 +160,7 @@ def _row(terms: Terms, hosts: Sequence[Host], absent: int | None, harm: _Harm) -
     every = [item.entry for ours in comparisons.values() for item in ours]
     control = alone.control if alone else None
     return {
-        "contrast": terms.contrast,
+        "contrast": contrast.label,
         "scope": "host" if alone else "site",
         "host": alone.name if alone else None,
         "hosts": len(hosts),
@@ -191,9 +183,10 @@ def _row(terms: Terms, hosts: Sequence[Host], absent: int | None, harm: _Harm) -
     }
 
 
-def _pooled(terms: Terms, able: Sequence[Host], step: float, harmed: Collection[str]) -> tuple[Pooled, list[str]]:
+def _pooled(
+    able: Sequence[Host], material: float, contrasts: int, step: float, harmed: Collection[str]
+) -> tuple[Pooled, list[str]]:
     """What the hosts say together, or without the few harmed ones if that decides, and a flag that says so."""
-    material, contrasts = terms.limits.material, terms.contrasts
     found = pooled.of_site([host.line for host in able], material, contrasts, step)
     if found.word == INCONCLUSIVE and 0 < len(harmed) <= MOST_NAMED * len(able):
         others = [host.line for host in able if host.name not in harmed]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from .._compare.flags import MOST_STEAL_PCT
+from .._compare.cpu_cost import MOST_STEAL_PCT
 from .._compare.pair import step_of
 from .._compare.site import mean
 from .._records.grouping import by_key

@@ -231,10 +231,8 @@ def stratified(strata: Sequence[tuple[Sequence[float], Sequence[float]]], look: 
         place = upto[-1] / 2.0 + distance
         return weighted[bisect_left(upto, place)][0] if 0.0 < place <= upto[-1] else math.copysign(math.inf, distance)
 
-    def ends(alpha: float) -> tuple[float, float]:
-        width = NormalDist().inv_cdf(1.0 - alpha / 2.0) * deviation
+    def ends(level: float) -> tuple[float, float]:
+        width = NormalDist().inv_cdf((1.0 + level) / 2.0) * deviation
         return math.exp(at(-width)), math.exp(at(width))
 
-    ratio = math.exp((at(-TINY) + at(TINY)) / 2.0)
-    (low, high), (inner_low, inner_high) = ends(look.change), ends(2.0 * look.same)
-    return Effect(ratio, low, high, inner_low, inner_high, look.confidence, look.inner_confidence)
+    return Effect.at(look, math.exp((at(-TINY) + at(TINY)) / 2.0), ends)

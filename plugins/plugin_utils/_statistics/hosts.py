@@ -38,24 +38,15 @@ def over_hosts(ratios: Sequence[float], look: Look) -> Effect | None:
         return None
     logs = sorted(math.log(ratio) for ratio in ratios)
     means = sorted((first + second) / 2.0 for place, first in enumerate(logs) for second in logs[place:])
-    if len(logs) < RANKS_FROM:
-        ends = [*_by_t(logs, T_SHARE * look.change), *_by_t(logs, 2.0 * look.same)]
-    else:
-        ends = [*_by_ranks(means, len(logs), look.change), *_by_ranks(means, len(logs), 2.0 * look.same)]
-    low, high, inner_low, inner_high = map(math.exp, ends)
-    return Effect(math.exp(median(means)), low, high, inner_low, inner_high, look.confidence, look.inner_confidence)
 
+    def ends(level: float) -> tuple[float, float]:
+        if len(logs) < RANKS_FROM:
+            width = student(1.0 - T_SHARE * (1.0 - level) / 2.0, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
+            return math.exp(fmean(logs) - width), math.exp(fmean(logs) + width)
+        outside = _critical(len(logs), 1.0 - level)
+        return (math.exp(means[outside - 1]), math.exp(means[-outside])) if outside else (0.0, math.inf)
 
-def _by_t(logs: Sequence[float], alpha: float) -> tuple[float, float]:
-    centre = fmean(logs)
-    width = student(1.0 - alpha / 2.0, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
-    return centre - width, centre + width
-
-
-def _by_ranks(means: Sequence[float], hosts: int, alpha: float) -> tuple[float, float]:
-    """``means``: the sorted Walsh averages."""
-    outside = _critical(hosts, alpha)
-    return (means[outside - 1], means[-outside]) if outside else (-math.inf, math.inf)
+    return Effect.at(look, math.exp(median(means)), ends)
 
 
 @lru_cache(maxsize=256)

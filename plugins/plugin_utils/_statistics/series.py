@@ -8,7 +8,7 @@ tenth of the rounds are disturbed.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from statistics import fmean
 from typing import NamedTuple
@@ -31,6 +31,12 @@ class Effect(NamedTuple):
     inner_high: float
     confidence: float
     inner_confidence: float
+
+    @classmethod
+    def at(cls, look: Look, ratio: float, ends: Callable[[float], tuple[float, float]]) -> "Effect":
+        """The effect with both intervals at the levels of a look; ``ends``: those of the interval of a level."""
+        levels = look.confidence, look.inner_confidence
+        return cls(ratio, *ends(levels[0]), *ends(levels[1]), *levels)
 
 
 def slope(readings: Sequence[Reading], times: Sequence[float] = ()) -> float:
@@ -89,13 +95,7 @@ def sides(readings: Iterable[Reading]) -> tuple[list[float], list[float]]:
 def effect(before: Sequence[float], after: Sequence[float], look: Look) -> Effect:
     """Estimate and intervals at the levels of a look."""
     ratios = ranks.Ratios(before, after)
-    return Effect(
-        ratios.middle(),
-        *ratios.interval(look.confidence),
-        *ratios.interval(look.inner_confidence),
-        look.confidence,
-        look.inner_confidence,
-    )
+    return Effect.at(look, ratios.middle(), ratios.interval)
 
 
 def word(found: Effect, material: float, step: float = 0.0) -> str:
