@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A probation where systemd runs: its guardian is a service, a Python of its own without this collection."""
 
-import io
 import itertools
 import json
 import os
@@ -12,7 +11,6 @@ import subprocess
 import sys
 import time
 import types
-import zipfile
 
 import guardians
 import pytest
@@ -266,14 +264,6 @@ def test_the_archive_alone_takes_a_tree_back(host, call, tmp_path):
     # nothing of this collection is on its path
     subprocess.run([sys.executable, "-I", str(path)], cwd="/", env={}, check=True, timeout=300)
     assert everything(host) == found
-
-
-def test_the_archive_has_no_code_of_ansible():
-    with zipfile.ZipFile(io.BytesIO(archive.program(Rps, {}, "/"))) as opened:
-        names = opened.namelist()
-        files = [name for name in names if not name.endswith("__init__.py") and name != "__main__.py"]
-        assert files and all(name.startswith("ansible_collections/zpower/sap_tuning/plugins/") for name in files)
-        assert all(opened.read(name) == b"" for name in names if name.endswith("__init__.py"))
 
 
 @pytest.mark.parametrize("kind", ["text", "bytes"])

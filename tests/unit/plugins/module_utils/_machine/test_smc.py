@@ -359,18 +359,6 @@ def test_the_program_says_what_was_refused_and_sets_the_rest(tables, monkeypatch
     assert caught.value.code == "interface enc1 SAPNET 0: File exists" and tables.eids == ["SAP.1"]
 
 
-@pytest.mark.parametrize(
-    "kind, name, path",
-    [
-        ("interface", "enc1", "/sys/class/net/enc1"),
-        ("device", "mlx5_0", "/sys/class/infiniband/mlx5_0"),
-        ("device", "0001:00:00.0", "/sys/bus/pci/devices/0001:00:00.0/driver"),
-    ],
-)
-def test_place(kind, name, path):
-    assert smc_tables.place(kind, name) == path
-
-
 def test_a_damaged_line_of_the_unit_keeps_no_other_from_being_set(tables, unit):
     lines = ("", "interface", "ueid", "interface enc1 SAPNET one", "interface enc\u00e41 SAPNET 0", "ueid UE1")
     assert len(smc_tables.main(unit(*lines))) == 5

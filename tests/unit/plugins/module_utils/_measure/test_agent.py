@@ -208,16 +208,6 @@ def test_a_silent_connection_is_closed(monkeypatch):
         until(answers, "the server answers")
 
 
-def test_clients_started_together_on_one_server(running):
-    job = clients.Job(target(running), 500, 300, PATIENCE)
-    with contextlib.closing(clients.Clients(job, 4)) as group:
-        group.wait_ready()
-        elapsed = group.exchange()
-        summary = group.summary()
-    assert summary.count == 4 * 300
-    assert 0 < summary.smallest <= summary.total / summary.count <= summary.largest < elapsed * 1e6
-
-
 def test_no_client_process_is_left_behind(running):
     job = clients.Job(target(running), 1, 10 * 1000 * 1000, 1)
     with contextlib.closing(clients.Clients(job, 2)) as group:

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Counters and fingerprint from captured texts, from this machine, and from one that has none of them."""
 
-import json
 import os
 import signal
 import socket
@@ -73,13 +72,6 @@ def test_a_machine_without_proc_has_none_and_never_zero(tmp_path):
     assert prints["boot_id"] is None and prints["mtu"] is None and prints["rps_cpus"] is None
     assert prints["interface"] is None and prints["address"] == "10.0.0.1"
     assert prints["cpus_online"] >= 1 and prints["kernel"]
-
-
-def test_this_machine_has_them_all():
-    value = json.loads(json.dumps(counters.snapshot()))
-    assert value["cpu_source"] == "procfs" and value["process_s"] is None
-    assert value["cpu"]["ncpu"] >= 1 and value["cpu"]["idle_s"] > 0
-    assert value["retransmits"] >= 0 and len(value["received_rps"]) >= 1
 
 
 STATUS = "%d (a (b) c) S 1 2 3 4 5 6 7 8 9 10 %d %d %d %d 20 0 1 0 99 0\n"

@@ -94,18 +94,6 @@ def test_without_smc_in_the_kernel(monkeypatch):
     assert {run["links"] for run in record["runs"]} == {None}
 
 
-def test_the_kernel_of_the_tests_says_the_same():
-    try:
-        sock = smc_sockets.stream(socket.AF_INET)
-    except OSError as error:
-        assert error.errno in (errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT)
-        with pytest.raises(MeasureError, match="AF_SMC"):
-            transport.new_socket("smc", socket.AF_INET)
-    else:
-        with sock:
-            assert sock.family == socket.AF_INET and sock.getsockname() == ("0.0.0.0", 0)
-
-
 def test_nobody_listens_over_smc(smc):
     smc(told("SMCR"))
     with pytest.raises(ConnectionRefusedError):

@@ -379,19 +379,6 @@ def test_the_old_start_service_is_waited_for(clock, monkeypatch, system, looks, 
     assert sum(clock) == pytest.approx(seconds, abs=0.11 if seconds == 10 else 0.01)
 
 
-def test_the_time_limit_of_every_call():
-    limits = []
-
-    class Slow(Machine):
-        def run(self, argv, timeout=30, user=None, env=None):
-            limits.append(timeout)
-            return super().run(argv, timeout, user, env)
-
-    SapControl(Slow(OURS, processes(4, "OK\n")), D00, 10).status()
-    SapControl(Slow(OURS), D00).belongs()
-    assert limits == [10, 10, 30]
-
-
 def asked(folder, *words):
     return [folder + "/sappfpar"] + list(words) + ["pf=" + PROFILE, "nr=00", "name=PRD"]
 
