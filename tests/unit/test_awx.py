@@ -237,11 +237,6 @@ def uses(variable, other):
     return any(name == variable and re.search(rf"\b{other}\b", value) for _role, name, value in defaults())
 
 
-def test_variables_of_every_tuning_are_read_where_its_options_are_made():
-    text = (TOP / "plugins" / "plugin_utils" / "_actions" / "role_options.py").read_text()
-    assert [name for name in OF_TUNINGS if f'"{name}"' not in text] == []
-
-
 def test_no_answer_means_not_given():
     for template, question in QUESTIONS:
         variable, known = question["variable"], specs(template)

@@ -75,7 +75,6 @@ class Site:
         self.hosts[name] = {**local, **variables}
 
     def play(self, playbook: str, *arguments: str, limit: str = "app1,app2", **variables: Any) -> tuple[bool, str]:
-        """Whether the playbook passes, and what is said."""
         inventory = self.folder / "hosts.json"
         inventory.write_text(json.dumps({"all": {"hosts": self.hosts}}))
         command = ["-i", str(inventory), "-l", limit, f"zpower.sap_tuning.{playbook}", *arguments]
@@ -202,6 +201,5 @@ def test_each_round_of_an_experiment_says_how_far_it_is(site: Site) -> None:
     assert passed, text
     lines = [line.split(",")[0].split(":")[0] for line in text.splitlines() if line.startswith("round ")]
     assert lines == [f"round {number} of 4" for number in (1, 2, 3, 4)], text
-    # the same command has nothing left to do
     passed, more = site.play("experiment", limit="app1", experiment_rounds=2, **EXPERIMENT)
     assert passed and "round 1 of" not in more

@@ -28,7 +28,6 @@ VARIABLES: dict[str, Any] = {
 
 
 def calibrate(folder: Path, *arguments: str, **variables: Any) -> tuple[bool, str]:
-    """Whether the playbook passes in ``folder``, and what is said."""
     command = ["-i", "app1,", "zpower.sap_tuning.calibrate", "-e", json.dumps({**VARIABLES, **variables})]
     done = ansible_playbook(*command, *arguments, cwd=folder)
     return done.returncode == 0, done.stdout + done.stderr

@@ -39,7 +39,6 @@ def templated(text: str, variables: dict[str, Any]) -> Any:
 def play(
     folder: Path, tasks: list[dict[str, Any]], *arguments: str, hosts: dict[str, Any] | None = None
 ) -> tuple[bool, str]:
-    """Whether these tasks pass on hosts of this machine, and what is said."""
     inventory = {"all": {"hosts": {name: {**LOCAL, **values} for name, values in (hosts or {"app1": {}}).items()}}}
     (folder / "hosts.json").write_text(json.dumps(inventory))
     (folder / "play.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": tasks}]))

@@ -46,7 +46,6 @@ class Objects(dict):
         return {key: ["Field is not configured to prompt on launch."] for key in refused}
 
     def answer(self, method, path, query, data):
-        """(status, body) of a request."""
         self.requests.append((method, path))
         kind, *rest = path.removeprefix(API).strip("/").split("/")
         if method == "GET" and not rest:
@@ -62,7 +61,6 @@ class Objects(dict):
         return 200, one
 
     def answer_below(self, one, method, path, name, data):
-        """(status, body) of a request for something that belongs to an object."""
         if name not in one["related"]:
             return 404, {"detail": "Not found."}
         if name == "create_approval_template":

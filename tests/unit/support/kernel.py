@@ -76,7 +76,6 @@ class KernelHost(Host):
         self.fill(path, value)
 
     def tree(self, *tops):
-        """{path: content} of all files below these folders."""
         found = {}
         for top in tops:
             for folder, _folders, names in os.walk(self.path(top)):
@@ -88,8 +87,6 @@ class KernelHost(Host):
 
 
 class FullDisk(KernelHost):
-    """No file below these folders can be written any more."""
-
     full = ("/var/lib",)
 
     def write(self, path, text, mode=0o644):

@@ -61,7 +61,6 @@ class Started:
         return int(STATUS.unpack(answer)[1])
 
     def poll(self) -> int | None:
-        """The exit code, negative for a signal; None while it runs."""
         if self.returncode is None:
             try:
                 ended = self._status.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
@@ -128,7 +127,6 @@ def start(*arguments: str | Path, cwd: str | Path | None = None, env: Mapping[st
 def ansible_playbook(
     *arguments: str | Path, cwd: str | Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """The same, and wait for its end."""
     started = start(*arguments, cwd=cwd, env=env)
     try:
         started.wait()

@@ -100,14 +100,12 @@ class Systemd:
         return [unit for unit in sorted(self.processes) if self._runs(unit)]
 
     def shutdown(self):
-        """Every process ends."""
         for process in self.processes.values():
             process.kill()
             process.wait()
         self.processes = {}
 
     def boot(self, boot_id):
-        """Start what is enabled."""
         self.host.fill("/proc/sys/kernel/random/boot_id", boot_id)
         self.loaded = {}
         self.daemon_reload([])

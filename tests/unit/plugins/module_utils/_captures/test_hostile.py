@@ -178,7 +178,6 @@ def test_the_names_of_sys_which_pack_best_stay_below_the_ratio(tmp_path, monkeyp
     data = captures.tar(sysfs, pack)
     assert opened(tmp_path, data).capture.format == "sysfs"
     assert sum(unpacked) > 100 * len(data)
-    # a small capture may have any ratio
     monkeypatch.setattr(limits, "RATIO_FROM", 128 * MIB)
     assert opened(tmp_path, good(("proc/zeros", b"\0" * 32 * MIB))).value("/proc/cmdline") == "x"
 

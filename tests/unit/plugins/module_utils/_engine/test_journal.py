@@ -19,7 +19,6 @@ def host(tmp_path):
 
 
 def intended(host, now="0", wanted="f"):
-    """The journal after a run that has noted one value."""
     made = Knob("/k", RUNNING, "rx-0", "eth0 rps_cpus", now)
     made.wanted = wanted
     journal = opened(host)
@@ -35,7 +34,6 @@ def opened(host):
 
 def test_the_first_value_stays_first_and_every_set_value_is_kept(host):
     assert Journal(host, "rps", FOLDER).entries == {}
-    # reading makes no folder
     assert os.listdir(host.path("/var/lib")) == []
     intended(host, now="0", wanted="f")
     intended(host, now="f", wanted="5")
@@ -46,7 +44,6 @@ def test_the_first_value_stays_first_and_every_set_value_is_kept(host):
     journal = opened(host)
     journal.forget(["/k"])
     journal.close()
-    # an empty journal leaves nothing behind
     assert os.listdir(host.path("/var/lib")) == []
 
 

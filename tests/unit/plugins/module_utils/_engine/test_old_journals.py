@@ -73,7 +73,6 @@ def written(request, monkeypatch):
 
 
 def texts(root):
-    """{path: bytes} of every file below a folder."""
     return {"/" + str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 

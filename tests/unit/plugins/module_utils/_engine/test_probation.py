@@ -23,7 +23,6 @@ PARAMS = dict(DEFAULTS, **rps_params())
 
 
 def end_probation(host):
-    """End the probation, as if its time had passed."""
     host.write(PROBATION + "/lease.json", json.dumps({"until": 0.0, "ends": "2026-11-20T10:00:00Z"}))
 
 
@@ -71,7 +70,6 @@ def test_a_time_of_zero_needs_no_process_and_empty_text_is_no_time(host, call):
 
 
 def test_records_and_refusals_say_until_when(host, call):
-    # a prediction is not on probation
     assert only(call(confirm_within="10m", _ansible_check_mode=True))["remarks"] == []
     result = call(confirm_within="10m")
     ends = json.loads(host.read(PROBATION + "/lease.json"))["ends"]
@@ -79,7 +77,6 @@ def test_records_and_refusals_say_until_when(host, call):
     assert only(result)["verdict"] == "changed" and only(result)["remarks"] == [remark]
     again = only(call(confirm_within="10m", _ansible_check_mode=True))
     assert again["verdict"] == "compliant" and again["remarks"] == [remark]
-    # what others are told
     for more in ({}, {"checkpoint": "exp1"}):
         message = call(**more)["msg"]
         assert message.startswith("nothing was changed: rps has values on probation since 20")
@@ -173,7 +170,6 @@ def test_without_a_probation_confirming_only_looks(host, call):
     result = call(state="confirmed")
     assert not result["changed"] and only(result)["verdict"] == "drifted"
     assert everything(host) == before and not host.exists(FOLDER)
-    # an experiment is no probation
     call(checkpoint="exp1")
     result = call(state="confirmed")
     assert not result["changed"] and "the checkpoint exp1, which began" in only(result)["reason"]

@@ -55,7 +55,6 @@ class Machine(SteppedHost):
         self.systemd.boot(boot_id)
 
     def take_back_by_hand(self):
-        """Set the values back and remove the rule, as someone else would."""
         for number in range(2):
             self.fill(QUEUE % number, "0")
         shutil.rmtree(self.path("/etc/udev/rules.d"))
@@ -118,7 +117,6 @@ def test_its_files_lie_where_systemd_and_only_root_read_them(host, call):
         ["start", "--no-block", NAME],
         *[["show", "--property=Result", NAME]] * (len(host.systemd.calls) - 3),
     ]
-    # the next call finds it alive
     call(host, confirm_within="6d")
     assert host.systemd.calls.count(["daemon-reload"]) == 1
 
@@ -261,7 +259,6 @@ def test_the_archive_alone_takes_a_tree_back(host, call, tmp_path):
     params = dict(PARAMS, every=2, confirm_within="0", interfaces=["\xe4\udc80'\"\n"], flow_cnt=3)
     path = tmp_path / "program.zip"
     path.write_bytes(archive.program(Rps, Rps.unattended(params), host.root))
-    # nothing of this collection is on its path
     subprocess.run([sys.executable, "-I", str(path)], cwd="/", env={}, check=True, timeout=300)
     assert everything(host) == found
 

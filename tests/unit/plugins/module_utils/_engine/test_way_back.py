@@ -217,7 +217,6 @@ def test_an_interface_that_nobody_names_any_more_is_drifted_with_the_command(hos
         assert "hsi0 rx-0, rx-1: CPUs 0-3 (mask f), wanted off (mask 0)" in reason
         assert "zpower.sap_tuning.rollback --limit HOST --tags rps takes it back" in reason
     assert mask(host, "hsi0") == "f"
-    # one call of several names a part only
     assert only(run(host, check=True, interfaces=["hsi1"]))["verdict"] == "compliant"
 
 

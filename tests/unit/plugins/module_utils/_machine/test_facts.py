@@ -379,7 +379,6 @@ def test_the_machine_is_told_with_and_without_sysinfo(host):
     assert hardware.machine_type(host, None) is None
     grow(host, {"/proc/cpuinfo": "processor 0: version = 00,  identification = 012623,  machine = 3931\n"})
     assert hardware.machine_type(host, None) == "3931"
-    # the first of two lines counts
     assert hardware.machine_type(host, hardware.parse_sysinfo("Type: 2817\nType: 8561\n")) == "2817"
 
 
@@ -538,7 +537,6 @@ WANTS = "/etc/systemd/system/multi-user.target.wants/"
 def test_enabled_and_running(host, folder):
     assert services.services(host) == []
     grow(host, {"/usr/lib/systemd/system/tuned.service": "[Unit]\n"})
-    # no service is no conflict
     assert services.services(host) == []
     # the link points to a file that this tree does not hold
     grow(host, {WANTS + "tuned.service": {"link": "/gone/tuned.service"}})

@@ -61,8 +61,6 @@ def disks(**schedulers):
 
 
 class Machine(ReadingHost):
-    """A host whose systemctl prints what a test says."""
-
     states = {}
     refuses = ()
     asked = ()
@@ -286,7 +284,6 @@ UNIT = "/system.slice/sapinit.service"
         ("0::%s\n" % UNIT, {UNIT: "512"}, "512 in " + UNIT, "compliant"),
         ("0::/\n", {"": "5"}, "no limit", "compliant"),
         ("2:cpu,cpuacct:/x\n", {}, "no limit", "compliant"),
-        # damaged limits are none
         ("0::%s\n" % SCOPE, {SCOPE: "9" * 50, USER: "\0many"}, "no limit", "compliant"),
     ],
 )

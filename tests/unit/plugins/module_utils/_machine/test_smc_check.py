@@ -19,7 +19,6 @@ HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when ret
 
 
 def digits(address):
-    """An address as /proc/net/tcp has it."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     data = socket.inet_pton(family, address)
     return "".join("%08X" % word for word in struct.unpack("=%dI" % (len(data) // 4), data))
@@ -70,12 +69,7 @@ FAST_OPEN = "0x03060000 (a socket option that SMC does not know was set (TCP fas
             "1 SMCR, 1 TCP instead of SMC, " + NO_SMC,
         ),
         # a fallback that left the socket in its first state is no plain connection
-        (
-            ONE,
-            [smc("TCP", 40001, why=(0x03060000, 0), state="INIT")],
-            "drifted",
-            "1 TCP instead of SMC, " + FAST_OPEN,
-        ),
+        (ONE, [smc("TCP", 40001, why=(0x03060000, 0), state="INIT")], "drifted", "1 TCP instead of SMC, " + FAST_OPEN),
         (ONE + TWO, [], "drifted", "2 TCP, not opened as SMC"),
         # a connection of the same ports to another host is another one
         (ONE, [smc("SMCR", 40001, OTHER)], "drifted", "1 TCP, not opened as SMC"),
@@ -222,7 +216,6 @@ def test_without_peers_the_row_tells_of_all_sockets(check):
     assert (found["verdict"], found["wanted"]) == ("compliant", {})
     assert found["before"]["running"] == {"SMC sockets": 2, "that use SMC": 1}
     assert found["remarks"] == ["192.0.2.2: 1 SMCR", "192.0.2.3: 1 TCP instead of SMC, " + NO_SMC]
-    # of many peers, twenty are told
     sockets = [smc("SMCR", 40001, "192.0.2.%d" % number) for number in range(1, 26)]
     assert check(sockets=sockets, peers=())["remarks"][20:] == ["and 5 more peers"]
 

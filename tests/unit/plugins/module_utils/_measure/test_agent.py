@@ -86,12 +86,10 @@ def test_strange_guests():
             lines.sock.close()
         with pytest.raises(MeasureError, match="the session's token is not its own"):
             wire.Channel(target(session, "wrong")).request("hello")
-        # noise is cut off
         with socket.create_connection(("127.0.0.1", session["port"]), PATIENCE) as sock:
             sock.sendall(b"x" * 5000)
             with contextlib.suppress(ConnectionResetError):
                 assert sock.recv(1) == b""
-        # nobody waits for a silent one
         with socket.create_connection(("127.0.0.1", session["port"]), PATIENCE):
             assert wire.Channel(target(session)).request("hello")["ok"]
 

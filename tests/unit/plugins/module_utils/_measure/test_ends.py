@@ -16,8 +16,6 @@ from waiting import until
 
 
 class Sleeper:
-    """A script that starts a program and waits for it."""
-
     def __init__(self, folder):
         self._pid, self._over = folder / "pid", folder / "over"
         text = 'sleep 600 & echo $! > "%s"\nwait $! && touch "%s"\n' % (self._pid, self._over)
@@ -27,7 +25,6 @@ class Sleeper:
         return self._pid.exists() and self._pid.read_text()
 
     def is_ended(self):
-        """Assert that its program ends, and not by itself."""
         until(lambda: processes.start_time(int(self._pid.read_text())) is None, "the program has ended")
         assert not self._over.exists()
 

@@ -261,7 +261,6 @@ def test_a_measurement_that_is_ended_leaves_nothing(server, session, number, tmp
 
 
 def programs_of(profile):
-    """The processes that were started with a profile."""
     commands = {name: Host().read("/proc/%s/cmdline" % name) for name in os.listdir("/proc") if name.isdigit()}
     return [name for name, command in commands.items() if profile in (command or "")]
 

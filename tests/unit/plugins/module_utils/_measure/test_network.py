@@ -129,7 +129,6 @@ def test_the_server_refuses_what_makes_no_sense(session, operation, details, wor
     with contextlib.closing(lines.sock):
         with pytest.raises(MeasureError, match=words):
             wire.ask(lines, operation, timeout=PATIENCE, **details)
-        # it is still of use
         assert wire.ask(lines, "sample")["ok"]
 
 
@@ -308,7 +307,6 @@ def test_command_lines():
         "--unify_units", "tcp_lat",
     ]  # fmt: skip
     assert workload(qperf, "strWrite").argv[-1] == "tcp_bw"
-    # names are resolved
     assert sockperf.numeric("localhost") in ("127.0.0.1", "::1")
     assert sockperf.numeric("no.such.invalid") == "no.such.invalid"
 

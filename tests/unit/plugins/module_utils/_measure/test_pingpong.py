@@ -78,7 +78,6 @@ def beside(function, *arguments):
 
 
 def is_over(thread, *socks):
-    """Assert that the other side has ended, and that nothing is left on the wire."""
     thread.join(PATIENCE)
     assert not thread.is_alive()
     for sock in socks:
@@ -89,13 +88,7 @@ def is_over(thread, *socks):
 
 @pytest.mark.parametrize(
     "size, response, loops",
-    [
-        (1, 1, 200),
-        (1000, 1000, 200),
-        (3 * 1024 * 1024, 3 * 1024 * 1024, 3),
-        (200, 30720, 100),
-        (100000, 1, 20),
-    ],
+    [(1, 1, 200), (1000, 1000, 200), (3 * 1024 * 1024, 3 * 1024 * 1024, 3), (200, 30720, 100), (100000, 1, 20)],
 )
 def test_every_byte_goes_there_and_back(pair, size, response, loops):
     near, far = pair

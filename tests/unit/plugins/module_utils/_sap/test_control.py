@@ -14,19 +14,11 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.sapcontrol 
 EXE = "/usr/sap/PRD/D00/exe"
 PROFILE = "/usr/sap/PRD/SYS/profile/PRD_D00_app1"
 D00 = Instance(
-    sid="PRD",
-    name="D00",
-    number="00",
-    type="D",
-    role="application_server",
-    primary=None,
-    host="app1",
-    profile=PROFILE,
-    user="prdadm",
-    home="/usr/sap/PRD/D00",
-    exe=EXE,
-    enqueue=None,
-    unit=None,
+    **dict(
+        dict.fromkeys(Instance._fields),
+        **{"sid": "PRD", "name": "D00", "number": "00", "type": "D", "role": "application_server", "host": "app1"},
+        **{"profile": PROFILE, "user": "prdadm", "home": "/usr/sap/PRD/D00", "exe": EXE},
+    )
 )
 HEADER = "name, description, dispstatus, textstatus, starttime, elapsedtime, pid\n"
 DISPATCHER = (
@@ -40,7 +32,6 @@ REFUSED = "FAIL: NIECONN_REFUSED (Connection refused), NiRawConnect failed in pl
 
 
 def said(function, text):
-    """What sapcontrol prints around an answer."""
     return "\n20.11.2026 16:00:00\n%s\n%s\n" % (function, text)
 
 
@@ -79,7 +70,6 @@ def call(function, *arguments):
 
 
 def value_of(name, text, code=0):
-    """The call that asks for a parameter, and its answer."""
     return call("ParameterValue", name, "-format", "script"), Result(code, said("ParameterValue", text), "")
 
 
@@ -282,7 +272,6 @@ def test_the_sap_kernel_of_an_instance(rows, kernel, monkeypatch):
     asked = (call("GetVersionInfo"), Result(0, said("GetVersionInfo", "OK\n" + rows), ""))
     assert SapControl(Machine(OURS, asked), D00).kernel() == kernel
     assert SapControl(Machine(), D00._replace(exe=None)).kernel() is None
-    # one that does not tell leaves all unknown
     monkeypatch.setattr(fingerprint, "instances", lambda host: [D00, D00._replace(name="D01")])
     assert fingerprint.sap_kernel(Machine(OURS, asked, OURS, asked)) == kernel
     refused = (call("GetVersionInfo"), Result(1, said("GetVersionInfo", REFUSED), ""))

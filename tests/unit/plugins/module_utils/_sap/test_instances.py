@@ -40,8 +40,6 @@ Start_Program_01 = local $(_ENQ) pf=$(_PF)
 
 @pytest.fixture
 def grown(tmp_path):
-    """A function that plants a tree and returns its Host."""
-
     def plant(tree, kind=Host):
         captured.grow(tmp_path, tree)
         return kind(str(tmp_path))
@@ -69,41 +67,14 @@ def test_all_kinds_of_instances_sorted(grown):
     ]
 
 
-def test_everything_of_one_instance(grown):
-    host = grown(
-        {
-            "/usr/sap/PRD/DVEBMGS00/exe/sapcontrol": "",
-            "/usr/sap/PRD/SYS/exe/run/sapcontrol": "",
-            PROFILES + "PRD_DVEBMGS00_sapprd": "",
-            "/usr/lib/systemd/system/SAPPRD_00.service": "",
-        }
-    )
-    assert instances.instances(host) == [
-        instances.Instance(
-            sid="PRD",
-            name="DVEBMGS00",
-            number="00",
-            type="DVEBMGS",
-            role="application_server",
-            primary=True,
-            host="sapprd",
-            profile=PROFILES + "PRD_DVEBMGS00_sapprd",
-            user="prdadm",
-            home="/usr/sap/PRD/DVEBMGS00",
-            exe="/usr/sap/PRD/DVEBMGS00/exe",
-            enqueue=None,
-            unit="SAPPRD_00.service",
-        )
-    ]
-
-
 def test_what_is_not_there_is_none(grown):
     assert instances.instances(grown({"/proc": FOLDER})) == []
     (one,) = instances.instances(grown({"/usr/sap/PRD/D00/exe": FOLDER}))
     assert (one.primary, one.host, one.profile, one.exe, one.enqueue, one.unit) == (None,) * 6
-    # the kernel of the system stands in for the instance's
     (one,) = instances.instances(grown({"/usr/sap/PRD/SYS/exe/run/sapcontrol": ""}))
     assert one.exe == "/usr/sap/PRD/SYS/exe/run"
+    (one,) = instances.instances(grown({"/usr/sap/PRD/D00/exe/sapcontrol": ""}))
+    assert (one.exe, one.home) == ("/usr/sap/PRD/D00/exe", "/usr/sap/PRD/D00")
 
 
 @pytest.mark.parametrize("line", [OLD_LAYOUT, NEW_LAYOUT])
@@ -261,12 +232,7 @@ def test_the_folder_of_profiles(grown):
         ("PRD", "D0", "instance: D0 is not the name of an instance, such as D00 or ASCS01"),
         ("PRD", "D*", "instance: D* is not the name of an instance"),
         ("PRD", "D07", "instance: PRD has no profile of D07 in /usr/sap/PRD/SYS/profile"),
-        # several, and nothing that tells
-        (
-            "PRD",
-            "D00",
-            "PRD has several profiles of D00 in /usr/sap/PRD/SYS/profile (PRD_D00_app1, PRD_D00_app2)",
-        ),
+        ("PRD", "D00", "PRD has several profiles of D00 in /usr/sap/PRD/SYS/profile (PRD_D00_app1, PRD_D00_app2)"),
     ],
 )
 def test_a_name_without_one_profile_is_one_sentence(grown, sid, name, words):
@@ -278,8 +244,6 @@ def test_a_name_without_one_profile_is_one_sentence(grown, sid, name, words):
 
 
 class Stale(Host):
-    """A host whose shared folder has gone."""
-
     def listdir(self, path):
         if path.endswith("/profile"):
             raise HostError("cannot list %s: Stale file handle" % path, errno.ESTALE)

@@ -96,7 +96,6 @@ def test_the_corpus_is_read_as_a_person_reads_it_and_changed_and_brought_back(fi
     assert profile.data() == data
     assert len(profile.names()) == number
     assert {name: profile.value(name) for name in values} == values
-    # each parameter is set, taken out and brought back
     for name in profile.names():
         new = profile.changed({name: profile.wanted(name, "new value")}, MARKER)
         assert new.value(name) == "new value"
@@ -315,7 +314,6 @@ def assignments(draw, names):
 
 
 def nothing(text):
-    """A line that assigns nothing."""
     return text.rstrip("\r"), None, None
 
 
@@ -434,7 +432,6 @@ def test_new_lines_go_to_the_end_below_one_marker_and_away_again(generated, name
     assert new.data().endswith(b"\n") == (data.endswith(b"\n") or not data)
     assert all(new.value(name) == value for name in names)
     assert after(new, {name: value for name in names}).data() == new.data()
-    # one after the other, and at once
     one_by_one = new
     for name in names:
         one_by_one = one_by_one.changed({name: None}, MARKER)

@@ -54,7 +54,6 @@ def test_thresholds_and_off_are_set_kept_and_taken_back(lpar):
     assert "s390.hiperdispatch (running): 0 (off)" in result["diff"]["after"]
     assert only(result)["after"]["next_boot"][KEY] == "0" and "\ns390.hiperdispatch = 0\n" in lpar.read(SYSCTL)
     assert record(lpar, enabled=False, check=True)["verdict"] == "compliant"
-    # and all goes back to the first values
     assert record(lpar, state="restored")["verdict"] == "changed"
     assert everything(lpar) == before
 

@@ -88,7 +88,6 @@ def test_the_rules_name_a_queue_for_each_cpu_but_one_for_qeth(host):
     assert queues_at_boot(host, "enc1", 1) == 1
     assert queues_at_boot(host, "hsi0", 2) == 4
     assert queues_at_boot(host, "hsi0", 6) == 6
-    # more queues than the rules name are drift
     host.interface("hsi0", queues=6, mask=15)
     record = record_of(host)
     assert record["verdict"] == "drifted"
@@ -199,7 +198,6 @@ def test_tmpfiles_default_mask_tuned_and_scripts_are_found(host):
     host.fill("/etc/systemd/system/multi-user.target.wants/tuned.service", "")
     record = record_of(host)
     assert record["verdict"] == "drifted" and "/usr/lib/tuned/base/script.sh line 2" in record["reason"]
-    # a profile that includes itself has an end
     host.fill("/usr/lib/tuned/base/tuned.conf", "[main]\ninclude=base,site\n[script]\nscript=script.sh")
     assert record_of(host)["verdict"] == "drifted"
 

@@ -73,13 +73,11 @@ def test_all_is_set_kept_and_taken_back(host, tables):
     assert os.readlink(host.path(WANTS + "/zpower-sap-tuning-smc.service")) == "../zpower-sap-tuning-smc.service"
     again = run(host)
     assert not again["changed"] and set(verdicts(again).values()) == {"compliant"}
-    # what is missing at the next boot is found and repaired
     for lost in (WANTS + "/zpower-sap-tuning-smc.service", UNIT, PROGRAM, MODULES):
         os.unlink(host.path(lost))
         assert verdicts(run(host, check=True))["kernel"] == "drifted"
         run(host)
         assert set(verdicts(run(host, check=True)).values()) == {"compliant"}
-    # after a reboot only running values are missing
     kept = tables.entries[:1], tables.eids[:1]
     tables.entries, tables.eids = map(list, kept)
     assert verdicts(run(host)) == {"kernel": "compliant", "PNET IDs": "changed", "UEIDs": "changed"}
@@ -101,7 +99,6 @@ def test_the_unit_has_one_line_per_entry(host, tables, monkeypatch):
     assert "ExecStart=/usr/bin/python3 -I %s %s\n" % (PROGRAM, UNIT) in service
     lines = ["device mlx5_0 SAPNET 2", "interface enc1 SAPNET 0", "ueid SAP.UEID-1"]
     assert re.findall("(?m)^X-SMC=(.*)$", service) == lines
-    # an edited line is told
     host.write(UNIT, host.read(UNIT).replace("interface enc1 SAPNET 0", "interface enc1 SAPNET 0 # mine"))
     found = records(run(host, check=True))["PNET IDs"]
     assert found["verdict"] == "drifted" and "edited by hand" in found["reason"]
@@ -115,7 +112,6 @@ def test_the_program_runs_without_the_collection(host, tables, tmp_path):
     done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, cwd="/")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert os.stat(host.path(PROGRAM)).st_mode & 0o777 == 0o600
-    # that of another version is replaced and taken back
     host.replace(PROGRAM, b"older")
     assert verdicts(run(host, check=True))["kernel"] == "drifted"
     assert run(host)["changed"] and zipfile.is_zipfile(host.path(PROGRAM))
@@ -131,7 +127,6 @@ def test_an_entry_of_someone_else_is_replaced_and_comes_back(host, tables):
     assert ("SAPNET", "enc1", "n/a", 255) in tables.entries
     run(host, state="restored")
     assert tables.entries == [("THEIRS", "enc1", "n/a", 255)]
-    # one that someone changed meanwhile is left alone
     run(host, ueids=[])
     tables.entries = [("OTHERS", "enc1", "n/a", 255), ("SAPNET", "n/a", "mlx5_0", 2)]
     result = run(host, state="restored")
