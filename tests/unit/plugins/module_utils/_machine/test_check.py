@@ -115,7 +115,6 @@ def test_where_smt_is_no_question(smt, tree, system, words):
 @pytest.mark.parametrize(
     "cores, version, reason, remark",
     [
-        (3, "6.1.0", "z/VM runs on 3 cores of its LPAR, which is within its limit", None),
         (32, "7.3.0", "z/VM runs on 32 cores of its LPAR, which is within its limit", None),
         (33, "6.4.0", "z/VM runs on 33 cores of its LPAR", "z/VM uses at most 64 threads, which is 32 cores"),
         (64, "6.3.0", "z/VM runs on 64 cores of its LPAR", "32 cores with SMT; two z/VM systems"),

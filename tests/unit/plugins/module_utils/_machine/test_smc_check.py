@@ -61,7 +61,6 @@ FAST_OPEN = "0x03060000 (a socket option that SMC does not know was set (TCP fas
     "tcp, sockets, verdict, running",
     [
         (ONE + TWO, [smc("SMCR", 40001), smc("SMCR", 40002)], "compliant", "2 SMCR"),
-        (ONE + TWO, [smc("SMCD", 40001), smc("SMCD", 40002)], "compliant", "2 SMCD"),
         (
             ONE + TWO,
             [smc("SMCR", 40001), smc("TCP", 40002, why=(0x03010000, 0))],
@@ -78,7 +77,6 @@ FAST_OPEN = "0x03060000 (a socket option that SMC does not know was set (TCP fas
         # without an open connection nothing can be told
         (line(PEER, 40001, state="02") + line(OTHER, 40002), [], "not_applicable", "no connection"),
         (line(PEER, 40001, state="06"), [], "not_applicable", "no connection"),
-        (line(PEER, 40001, state="0A"), [], "not_applicable", "no connection"),
     ],
 )
 def test_how_the_connections_to_a_peer_are(check, tcp, sockets, verdict, running):

@@ -100,7 +100,6 @@ def test_an_interface_that_may_exist_is_unknown(tmp_path):
         (SmcSysctls, dict(settings={"vmem": 1}), "there is no setting 'vmem'"),
         (CpuPolarization, dict(mode="vertical", check=False), "give the task check_mode: true"),
         (CpuPolarization, dict(mode="vertical", state="restored"), "leave out state and checkpoint"),
-        (CpuPolarization, dict(mode="vertical", state="confirmed"), "leave out state and checkpoint"),
         (CpuPolarization, dict(mode="vertical", checkpoint="x"), "leave out state and checkpoint"),
         (CpuPolarization, dict(mode="vertical", root="nowhere"), "the capture"),
         (CpuPolarization, dict(mode="vertical", root="\ud800"), "the capture"),

@@ -91,7 +91,6 @@ def test_rates_by_their_meaning(text):
     "text",
     [
         "",
-        "everything is fine\n",
         "actual 10 s 1 min 5 min\n1 2 3 4\n",
         "Ops/min actual 10 s 1 min 5 min\n1 2 3\n",
         "Ops/min\nactual 10 s 1 min 5 min\nRejects 1 2 3 4\n",

@@ -292,15 +292,6 @@ def test_niping_calibrates_itself_and_is_refused_with_its_code():
     assert all("RC -10 NIECONN_REFUSED" in error for error in errors(record))
 
 
-def test_a_record_stays_small_whatever_is_printed():
-    quiet = Quiet(raw="beginning" + "x" * 100000 + "end")
-    record = rounds.measure_workload(quiet, plan(runs=50, warmup=10), ALONE)
-    assert len(json.dumps(record)) < 60000
-    assert record["runs"][0]["raw"].startswith("beginning") and record["runs"][0]["raw"].endswith("end")
-    one = rounds.measure_workload(quiet, plan(runs=1, warmup=0), ALONE)
-    assert 4000 < len(one["runs"][0]["raw"].encode()) <= 4096
-
-
 class Told(Quiet):
     def run(self, setting, window):
         outcome = super().run(setting, window)
@@ -321,7 +312,6 @@ def test_the_distribution_is_that_of_the_counted_runs_that_succeeded():
     [
         ("runs", 0, "runs is 0; it has to be from 1 to 50"),
         ("bytes", [], "name at least one"),
-        ("bytes", [0], "bytes has 0"),
         ("bytes", [5, 5], "each only once"),
         ("connections", 251, "connections is 251"),
         ("port", 70000, "port is 70000"),

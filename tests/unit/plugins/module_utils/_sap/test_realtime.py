@@ -360,7 +360,6 @@ def test_all_are_work_processes_where_the_dispatcher_has_another_name(machine):
     ("processes", "text"),
     [
         ([], None),
-        ([("SCHED_OTHER", 0)] * 3, "SCHED_OTHER"),
         ([("SCHED_RR", 99)] * 3, "SCHED_RR 99"),
         ([("SCHED_RR", 99)] * 12 + [("SCHED_OTHER", 0)] * 2, "12 of 14 SCHED_RR 99, the others SCHED_OTHER"),
         ([("SCHED_RR", 99)] * 2 + [("SCHED_OTHER", 0)] * 12, "2 of 14 SCHED_RR 99, the others SCHED_OTHER"),

@@ -127,8 +127,6 @@ def test_what_the_cpus_leave_it_to_do(tmp_path, split, remark):
     "path, text, item, value, wins",
     [
         ("/etc/sysctl.d/95-site.conf", "s390.hiperdispatch=0\n", KEY, "0", "yes"),
-        ("/proc/cmdline", "root=/dev/dasda1 sysctl.s390.hiperdispatch=0", KEY, "0", "no"),
-        ("/etc/rc.local", "echo 50 > %s\n" % STEAL_THRESHOLD, "hd_steal_threshold", "50", "possible"),
         ("/etc/tmpfiles.d/10-a.conf", "w %s - - - - 1\n" % STEAL_THRESHOLD, "hd_steal_threshold", "1", "yes"),
         ("/etc/tmpfiles.d/99-a.conf", "w %s - - - - 40\n" % DELAY_FACTOR, "hd_delay_factor", "40", "no"),
         ("/etc/udev/rules.d/9.rules", 'ATTR{hiperdispatch/hd_delay_factor}="9"\n', "hd_delay_factor", "9", "possible"),

@@ -107,7 +107,6 @@ def test_a_restart_by_name_loads_the_library_and_the_way_back_takes_it_out(host)
         (["PRD"], "instances: 'PRD' is no instance; write system and number, such as PRD_00"),
         (["PRD_77"], "instances: this host has no instance PRD_77; it has PRD_01, PRD_00"),
         ([DEFAULT], "instances: .*DEFAULT.PFL is not the profile of an instance of this host"),
-        (["/etc/passwd"], "instances: /etc/passwd is not the profile of an instance"),
         (["PRD_01"], "SETENV_99 is used already"),
         (["PRD_00"], r"SETENV_12 \(line [0-9]+\) makes LD_PRELOAD longer than the 128 KiB"),
     ],

@@ -254,11 +254,9 @@ EXTRA, OVERRIDE = "/etc/saptune/extra/S.conf", "/etc/saptune/override/S"
     [
         # systemd-sysctl writes the text, and the kernel reads the number
         ({"/etc/sysctl.d/99-sap.conf": MAPS + " = 2147483647   # SAP Note 900929"}, "2147483647", ""),
-        ({"/usr/lib/sysctl.d/90-sap.conf": MAPS + " = 0x7fffffff"}, "2147483647", ""),
         ({"/etc/sysctl.d/99-sap.conf": MAPS + ' = "2147483647"'}, '"2147483647" (not a number', ""),
         ({"/etc/sysctl.d/99-sap.conf": "vm.* = 70000\n-%s" % MAPS}, "the kernel's own value", ""),
         # profiles of tuned
-        ({"/etc/tuned/site/tuned.conf": SITE % "replace=1"}, "65530", ""),
         ({"/etc/tuned/site/tuned.conf": SITE % "drop=vm.max_map_count"}, "65530", ""),
         ({"/etc/tuned/site/tuned.conf": SITE % "kernel.sem=1"}, "2147483647", "tuned"),
         ({"/etc/tuned/site/tuned.conf": SITE % "enabled=false"}, "65530", ""),
