@@ -29,8 +29,7 @@ class KernelHost(Host):
     def fill(self, path, text):
         """Put a file there, as the kernel or another administrator would."""
         target = self.path(path)
-        if not os.path.isdir(os.path.dirname(target)):
-            os.makedirs(os.path.dirname(target))
+        os.makedirs(os.path.dirname(target), exist_ok=True)
         with open(target, "w") as stream:
             stream.write(text + "\n")
 
@@ -51,8 +50,7 @@ class KernelHost(Host):
         device = self.path("/sys/class/net/%s/device" % name)
         driver = self.path("/sys/bus/ccwgroup/drivers/qeth")
         for folder in (device, driver):
-            if not os.path.isdir(folder):
-                os.makedirs(folder)
+            os.makedirs(folder, exist_ok=True)
         os.symlink(driver, os.path.join(device, "driver"))
         self.fill("/sys/class/net/%s/device/card_type" % name, card)
 

@@ -254,13 +254,6 @@ def test_after_a_reboot_it_goes_on_and_only_the_clock_counts(host, call):
     assert host.systemd.processes[NAME].wait() == 0
 
 
-def test_after_a_reboot_it_can_be_confirmed(host, call):
-    call(host, confirm_within=LONG)
-    host.reboot()
-    assert call(host, state="confirmed")["changed"]
-    assert masks(host) == ["f", "f"] and host.listdir(WANTS) == [] and host.systemd.running() == []
-
-
 def test_a_reboot_in_the_middle_of_taking_back_is_followed_by_the_rest(host, call):
     found = everything(host)
     call(host, confirm_within=LONG)

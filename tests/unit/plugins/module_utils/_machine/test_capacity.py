@@ -250,13 +250,6 @@ def test_dedicated_cores_beside_shared_ones_are_one_each(host):
     assert "entitled to 5.2 IFL cores" in found["sentence"] and "2 of its cores are dedicated" in found["sentence"]
 
 
-def test_93_pages_in_one_read(host):
-    others = [lpar("X%d" % number, [core(weight=10)] * 61) for number in range(63)]
-    found = fact(host, others=others)
-    assert os.path.getsize(host.path(diag_204.FILE)) > 93 * pr_sm.PAGE
-    assert (found["weight_sum"], found["entitled_cores"]) == (730, 2.2)
-
-
 def test_the_answer_of_the_emulator():
     """It proves the reader, not the arithmetic: there no CPU counts as online, and its two weights differ."""
     found = diag_204.parse(pr_sm.HERCULES)

@@ -194,16 +194,8 @@ def test_what_is_no_z(look):
     tree.update({CPUS + "cpu%d/topology/thread_siblings_list" % cpu: "0-1\n" for cpu in range(2)})
     found = look(dict(tree, **{CPUS + "online": "0-1\n"}))
     assert (found["architecture"], found["virtualization"], found["threads_per_core"]) == ("x86_64", "none", 2)
-    for key in (
-        "machine_type",
-        "generation",
-        "lpar",
-        "dispatching",
-        "threads_per_core_possible",
-        "smt_control",
-        "capacity",
-    ):
-        assert found[key] is None
+    unknown = ("machine_type", "generation", "lpar", "dispatching", "threads_per_core_possible", "smt_control")
+    assert {found[key] for key in (*unknown, "capacity")} == {None}
     assert found["hypervisors"] == [] and set(found["polarization"].values()) == {None}
     assert found["topology"]["facility"] is False and found["topology"]["cores"] is None
     assert found["cpus"] == dict(cpus((2, "0-1")), deconfigured=NOTHING)

@@ -189,12 +189,6 @@ def test_processes_are_unlimited_on_rhel(machine, version, value, verdict):
     assert found["sources"] == (asked if version == "rhel 9.4" else [])
 
 
-def test_while_no_instance_runs_the_limits_are_unknown(machine):
-    found = rows(machine())["nofile"]
-    assert (found["verdict"], running(found)) == ("not_applicable", None)
-    assert found["reason"] == note_checks._NO_PROCESS
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -241,7 +235,8 @@ def test_a_hostile_name_is_a_short_printable_one(machine, program):
 @pytest.mark.parametrize("stat", ["", "7", "7 (x) S " + "z " * 50, "7 (x)) S 1" + " \u00b2" * 48, "(((())"])
 def test_a_damaged_stat_is_no_process(machine, stat):
     host = machine(dict(process(7, limits(1, 1)), **{"/proc/7/stat": stat}))
-    assert running(rows(host)["nofile"]) is None
+    found = rows(host)["nofile"]
+    assert (found["verdict"], running(found)) == ("not_applicable", None)
 
 
 def test_a_user_without_rights_does_not_say_that_nothing_runs(machine, monkeypatch):

@@ -9,7 +9,7 @@ import struct
 import pytest
 import smckernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import namespaces, netlink
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks, smc_checks, smc_facts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks, smc_checks
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from kernel import KernelHost
 
@@ -149,13 +149,6 @@ def test_the_counters_of_other_network_namespaces_are_remarks(check, monkeypatch
         "SMC-R in the network namespace of process 20: 0 connections of version 1, 2 of version 2",
         "fallbacks to TCP in the network namespace of process 20: 6; reasons: 6 " + NO_SMC,
     ]
-
-
-def test_a_reason_without_a_count_is_shown_without_one():
-    stats = {"fallbacks": 6, "fallback_reasons": [{"reason": NO_SMC, "count": None}]}
-    found = smc_facts.sentences({"devices": None, "ueids": None, "stats": stats})
-    start = "fallbacks to TCP in this network namespace, since the module smc was loaded: 6; reasons: "
-    assert found == [start + NO_SMC]
 
 
 @pytest.mark.parametrize(

@@ -208,11 +208,6 @@ def test_the_tool_ends_when_the_one_who_asks_is_killed(aix):
     until(lambda: aixlike.running(aix, "lparstat") == 0, "lparstat has ended")
 
 
-def test_only_aix_has_a_meter():
-    with meter.own() as own:
-        assert own is None and meter.start() is None
-
-
 @pytest.mark.parametrize("tool, binary", [("pingpong", None), ("niping", STANDIN)])
 def test_a_round_on_a_machine_without_proc(aix, monkeypatch, tool, binary):
     with monkeypatch.context() as patches:

@@ -263,14 +263,9 @@ LOADS = ("sd_benchmark", "create_locks", "verify_entries", "live_statistics")
 # In the documented layout, with other hosts and values.
 INFO = """\
 Enqueue Server 2
-Server Status : STATUS_RUNNING
-Repl.State    : REPLICATION_ON
-Process ID    : 20481
 Start Time    : 2026-11-18 06:00:07
 Release       : 793
 Patch Level   : 250
-Compiled On   : Linux GNU SLES-15 s390x  cc10.3.0
-Number Clients: 12
 
 2026-11-20 10:00:01; OK; 'Process Information'; Response=281 usec
 ===================================================================================================

@@ -99,8 +99,7 @@ def test_nothing_printed_and_return_codes_in_words():
 
 
 def put_program(path):
-    if not os.path.isdir(os.path.dirname(path)):
-        os.makedirs(os.path.dirname(path))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w") as stream:
         stream.write("#!/bin/sh\n")
     os.chmod(path, stat.S_IRWXU)
