@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from kernel import KernelHost
 from linked_collection import linked_collection
-from playing import ansible_playbook, environment
+from playing import CHECKOUT, LOCAL, ansible_playbook, environment
 from records_factory import Plan, make_change, write_change
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 QUICK = {
     "measure_tool": "pingpong",
     "measure_rounds": 1,
@@ -65,12 +64,7 @@ class Site:
         if not tree.exists():
             tree.mkdir(parents=True)
             KernelHost(tree).interface("hsi0", queues=2)
-        # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where .venv may lie
-        local = {
-            "ansible_connection": "local",
-            "ansible_python_interpreter": "/usr/bin/python3",
-            "ansible_become": False,
-        }
+        local: dict[str, Any] = {**LOCAL, "ansible_become": False}
         local |= {"ansible_remote_tmp": str(self.folder / name / "tmp"), "ansible_host": "127.0.0.1"}
         self.hosts[name] = {**local, **variables}
 

@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playing import ansible_playbook
+from playing import LOCAL, ansible_playbook
 
-CHECKOUT = Path(__file__).resolve().parents[2]
-# ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
 VARIABLES: dict[str, Any] = {
-    "ansible_connection": "local",
-    "ansible_python_interpreter": "/usr/bin/python3",
+    **LOCAL,
     "measure_workloads": ["command"],
     "measure_commands": [{"name": "sleep", "argv": ["/bin/sleep", "0.02"]}],
     "measure_runs": 2,

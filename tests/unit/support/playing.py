@@ -29,6 +29,8 @@ from playbook_server import STATUS
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[2]
 COLLECTIONS = CHECKOUT / ".cache" / "collections"
+# ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
+LOCAL = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
 # ansible-test keeps it elsewhere than its Python
 PROGRAM = Path(sys.executable).with_name("ansible-playbook")
 PROGRAM = PROGRAM if PROGRAM.exists() else Path(shutil.which("ansible-playbook") or PROGRAM)
