@@ -318,6 +318,13 @@ def test_without_smc_in_the_kernel(monkeypatch):
     assert {run["links"] for run in record["runs"]} == {None}
 
 
+def test_the_kernel_of_the_tests_gives_such_a_socket_or_says_the_same():
+    try:
+        smc_sockets.stream(socket.AF_INET).close()
+    except OSError as error:
+        assert error.errno in (errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT)
+
+
 def test_nobody_listens_over_smc(smc):
     smc(told("SMCR"))
     with pytest.raises(ConnectionRefusedError):
