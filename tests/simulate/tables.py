@@ -23,7 +23,7 @@ Rows = Iterator[list[str]]
 """The head of a table, and its rows."""
 
 FASTER = {5: -math.log(0.95), 10: -math.log(0.9)}
-"""Logarithm of a change by so many percent less time."""
+"""Logarithm of a change by this many percent less time."""
 
 SITES = {
     "1 comparison": (Site(1), 2000),

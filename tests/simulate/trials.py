@@ -85,7 +85,7 @@ class Outcome(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """A goal: at most, or at least, so many percent of the experiments of the worst cell have one of the words."""
+    """A goal: at most, or at least, this many percent of the experiments of the worst cell have one of the words."""
 
     text: str
     limit: float

@@ -73,7 +73,7 @@ def sentences(value: object) -> list[str]:
 
 
 def output(value: object) -> str:
-    """Text of several lines, of which the end counts; empty for anything else."""
+    """Text of several lines, whose end counts; empty for anything else."""
     return clean(value[-LONGEST_OUTPUT:]) if isinstance(value, str) else ""
 
 

@@ -17,7 +17,7 @@ NEVER_DECLARED = ("workload.tool", "workload.metric", "workload.metric_unit", "w
 """Figures of two tools, two metrics or two units cannot be compared."""
 
 MACHINE = ("hostname", "address")
-"""They must match unless one boot id shows the same start of the machine: another server is no change of this one."""
+"""They must match unless one boot id shows the same start of the machine: another server is not a change here."""
 IF_KNOWN = ("entitlement", "sap_kernel")
 """They must match if all rounds of both states know them: a switch of the polarization can make the first known, and
 only root and <sid>adm see the second."""

@@ -39,7 +39,7 @@ ADVICE = {
     "tuning": "See under What changed why the tuning was not in force, then measure both states again",
     "failed": "Remove the cause of the failed runs, then measure again",
     "control": "Something else changed between the states: measure again at a quieter time",
-    "lost": "Measure again where comparisons were turned away or hosts have no records",
+    "lost": "Measure again where comparisons were excluded or hosts have no records",
     "starts": "Measure with at least 5 starts of each state, because starts differ from each other too",
     "stalls": "Find out why single rounds stalled after the change, or measure more rounds",
     "coarse": "Measure with finer figures or longer runs: all values are multiples of a step that is too large for the"
@@ -87,7 +87,9 @@ def next_steps(
     elif first and harmed:
         if first["hosts"] >= CONFIRM_FROM and first["rounds"] < LOOKS[1].rounds:
             again = f"{LOOKS[1].rounds} rounds per state on {', '.join(sorted(harmed)[:MOST_NAMED])}"
-            steps.append(f"Measure {again}: among so many hosts one looks harmed by chance if its rounds have spikes.")
+            steps.append(
+                f"Measure {again}: among this many hosts one looks harmed by chance if its rounds have spikes."
+            )
         steps.append(f"Take the change back where it made things worse{_rollback(facts, harmed)}.")
     if first and first["warnings"]:
         steps.append("Check the side effects named in the guards before you keep the change.")

@@ -183,7 +183,7 @@ def _of_lines(lines: Sequence[Line], material: float, contrasts: int, step: floa
 
 
 def _look(rounds: int, contrasts: int) -> Look:
-    """The levels for so many rounds per state: those of the first look if there are fewer."""
+    """The levels for this many rounds per state: those of the first look if there are fewer."""
     return (look_at(rounds) or LOOKS[0]).shared_by(contrasts)
 
 

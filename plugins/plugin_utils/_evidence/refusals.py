@@ -53,7 +53,7 @@ def of_document(document: Mapping[str, Any]) -> list[str]:
     """Why a run without a failed host is an error: mistakes in waivers, or no host had anything to check or to set."""
     found = list(map(str, document["problems"]))
     hosts = [host["host"] for host in document["hosts"] if host["outcome"] in ("ok", "skipped") and not host["rows"]]
-    # nothing to take back or to confirm is no failure
+    # nothing to take back or to confirm is not a failure
     if document["run"]["kind"] in ("verify", "site") and hosts and len(hosts) == len(document["hosts"]):
         chosen = f"no tuning is chosen for {listed(hosts, 5)}, or the tags match none"
         found.append(f"nothing was done: {chosen}; check zpower_tunings")

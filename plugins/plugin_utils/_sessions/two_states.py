@@ -186,7 +186,7 @@ def plan_of(
     """The plan of the play in sentences: the orders, the time that it takes, and what its first look can show."""
     measuring = [item for item in ready.values() if item["measures"]]
     each = [item["seconds"] for item in measuring]
-    # so many hosts measure at the same time
+    # this many hosts measure at the same time
     step = max([sum(each) / max(1, measuring[0]["throttle"]), *each])
     seconds = [2 * (end - begun["done"]) * step for end in ends]
     name = measuring[0]["calibration"]

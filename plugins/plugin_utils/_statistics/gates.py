@@ -166,7 +166,7 @@ def stalled(values: Sequence[float]) -> list[bool]:
 
 
 def sure(ps: Mapping[Name, float], level: float) -> list[Name]:
-    """The names that count although there are so many tests (Holm): any of them is false with at most this chance."""
+    """The names that count although there are many tests (Holm): any of them is false with at most this chance."""
     return [name for name, p in zip(ps, ranks.holm([*ps.values()]), strict=True) if p <= level]
 
 
@@ -194,7 +194,7 @@ def fading(lines: Sequence[Sequence[Reading]]) -> tuple[float, float, float]:
 
 
 def more_after(hits: tuple[int, int], of: tuple[int, int]) -> float:
-    """One-sided p of so many hits before and after: that at least as many of all fall after (hypergeometric)."""
+    """One-sided p of this many hits before and after: that at least as many of all fall after (hypergeometric)."""
     total, (before, after) = sum(hits), of
     ways = sum(math.comb(after, k) * math.comb(before, total - k) for k in range(hits[1], min(total, after) + 1))
     return ways / math.comb(before + after, total)

@@ -24,7 +24,7 @@ RANKS_FROM = 10
 """Ranks of fewer hosts cannot reach the level of the first look: 2/2^9 is .0039."""
 
 T_SHARE = 0.85
-"""A t interval over fewer hosts needs so much of a look's level.
+"""A t interval over fewer hosts needs this much of a look's level.
 
 Simulated for this collection (20,000 experiments a cell): 6 to 9 hosts without a change are then wrong in 1.6 to 1.7 %
 within 16 rounds and in 2.6 to 2.9 % within 32. In whole verdicts at a limit of 1 % (1,000 a cell) 0.9 to 2.7 %, and 3.2

@@ -148,7 +148,7 @@ def two_clusters(values: Sequence[float], explained: float = 0.9) -> tuple[float
     """Centres of the two clusters that values fall into; None if one cluster describes them as well.
 
     The best split has to explain ``explained`` of the variance (an optimal split explains 64 % of a normal and 75 % of
-    a uniform distribution) and to leave a fifth of the values on each side, so that a few spikes are no cluster.
+    a uniform distribution) and to leave a fifth of the values on each side, so that a few spikes are not a cluster.
     """
     ordered = sorted(values)
     n = len(ordered)

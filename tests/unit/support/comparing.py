@@ -30,7 +30,7 @@ def report_of(records: Iterable[Record], tunings: Iterable[Record] = (), **optio
 
 
 def main(report: dict[str, Any]) -> dict[str, Any]:
-    """The one comparison that is no control."""
+    """The one comparison that is not a control."""
     found: list[dict[str, Any]] = [item for item in report["comparisons"] if not item["control"]]
     assert len(found) == 1
     return found[0]

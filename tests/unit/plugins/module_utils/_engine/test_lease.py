@@ -98,7 +98,7 @@ def test_every_call_with_the_checkpoint_renews_it_also_one_that_changes_nothing(
     assert not call(checkpoint="exp1", lease=2 * LONG)["changed"]
     renewed = end_of_lease(host)
     assert first + LONG <= renewed <= time.monotonic() + 2 * LONG and mode() == 0o600
-    # nothing said of it is no renewal, and no end either
+    # nothing said of it is not a renewal, and no end either
     assert not call(checkpoint="exp1")["changed"]
     assert end_of_lease(host) == renewed and host.guardian() == pid and alive(pid)
     # without a lease the checkpoint stays

@@ -173,7 +173,7 @@ def test_without_a_probation_confirming_only_looks(host, call):
     result = call(state="confirmed")
     assert not result["changed"] and only(result)["verdict"] == "drifted"
     assert everything(host) == before and not host.exists(FOLDER)
-    # an experiment is no probation
+    # an experiment is not a probation
     call(checkpoint="exp1")
     result = call(state="confirmed")
     assert not result["changed"] and "the checkpoint exp1, which began" in only(result)["reason"]

@@ -538,7 +538,7 @@ WANTS = "/etc/systemd/system/multi-user.target.wants/"
 def test_enabled_and_running(host, folder):
     assert services.services(host) == []
     grow(host, {"/usr/lib/systemd/system/tuned.service": "[Unit]\n"})
-    # no service is no conflict
+    # no service is not a conflict
     assert services.services(host) == []
     # the link points to a file that this tree does not hold
     grow(host, {WANTS + "tuned.service": {"link": "/gone/tuned.service"}})

@@ -160,7 +160,7 @@ def test_options_out_of_their_limits(changed, words):
 def test_without_fio_or_with_another_program():
     with pytest.raises(MeasureError, match="fio was not found in /nowhere, /neither: install it"):
         fio.workloads(options(), {"path": None}, "/nowhere:/neither")
-    with pytest.raises(MeasureError, match="/bin/echo is no fio, it said: "):
+    with pytest.raises(MeasureError, match="/bin/echo is not fio, it said: "):
         programs.version("/bin/echo", *fio.VERSION)
 
 

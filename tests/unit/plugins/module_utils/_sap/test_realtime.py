@@ -133,7 +133,7 @@ def test_a_drop_in_acts_from_the_next_start_of_sapstartsrv_on(machine):
         "SAPPRD_00.service allows PRD D00 real-time priority 98 from the next start of sapstartsrv on: "
         "its sapstartsrv (process 4711) is older"
     ]
-    # too low a limit is no matter of waiting
+    # too low a limit is not a matter of waiting
     assert realtime.waiting(host, instance(), 99) == []
     assert len(realtime.prerequisites(host, instance(), 99)) == 1
     # it runs with the limit

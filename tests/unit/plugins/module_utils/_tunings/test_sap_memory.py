@@ -18,7 +18,7 @@ MOUNT = "proc /proc proc rw 0 0\ntmpfs /dev/shm tmpfs rw,nosuid,nodev%s 0 0\n"
 
 ASKED = "; SAP asks for 75 % of memory and swap, 39936 MB"
 TOO_SMALL = ASKED + ": too small for map; enlarge it with the option size, also in /etc/fstab"
-NO_TMPFS = " is no tmpfs; SAP asks for one of 39936 MB (SAP Note 941735)"
+NO_TMPFS = " is not a tmpfs; SAP asks for one of 39936 MB (SAP Note 941735)"
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ NO_TMPFS = " is no tmpfs; SAP asks for one of 39936 MB (SAP Note 941735)"
 )
 def test_the_size_is_compared_with_what_sap_asks_for(tmp_path, mounts, said):
     host = KernelHost(tmp_path)
-    # an unknown memory is no size
+    # an unknown memory is not a size
     assert memory.remarks(host) == [memory.NOT_NEEDED]
     host.fill("/proc/meminfo", MEMINFO)
     host.fill("/proc/mounts", mounts)

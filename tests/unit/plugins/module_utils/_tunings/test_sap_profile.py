@@ -356,7 +356,7 @@ def test_hana_and_the_diagnostics_agent_are_in_no_pattern_and_hana_is_refused(ho
         ({"sid": "PRD", "instance": "D00", "parameters": None}, "nothing to set"),
         ({"sid": "QAS", "instance": "D00"}, "QAS"),
         ({"sid": "PRD", "instance": "D07"}, "no instance D07 on this host; it has ASCS01, D00"),
-        ({"profile": "PRD_D00_app1"}, "no absolute path"),
+        ({"profile": "PRD_D00_app1"}, "not an absolute path"),
         ({"profile": "/sapmnt/PRD/profile/PRD_D05_app1"}, "this host has no file "),
         ({"sid": "PRD", "instance": "D00", "restart": ["PRD_D00"]}, "write system and number"),
         ({"sid": "PRD", "instance": "D00", "change": "CHG\nenque/table_size = 1"}, "give printable text"),
@@ -551,7 +551,7 @@ ENSA2 = b"Start_Program_01 = local enq.sapPRD_ASCS01 pf=$(_PF)\n"
 )
 def test_a_lock_table_is_for_enqueue_1(host, more, instance, verdict):
     host.fill(ASCS01, host.data(ASCS01) + more)
-    # a copy is no profile
+    # a copy is not a profile
     host.fill(ASCS01 + ".old", b"Start_Program_01 = local en.sapPRD pf=$(_PF)\n")
     before = host.profiles()
     asked = dict(sid="PRD", instance=instance, presets=["enqueue_table"])

@@ -132,4 +132,4 @@ def test_an_instance_that_a_capture_cannot_hold_is_unknown(tmp_path, build):
     assert profile["verdict"] == "unknown"
     # a mistake in the request stays one
     result = look(root, pnet_ids=[dict(ENTRIES[0], name="no id")])
-    assert result["failed"] and "'no id' is no PNET ID" in result["msg"]
+    assert result["failed"] and "'no id' is not a PNET ID" in result["msg"]

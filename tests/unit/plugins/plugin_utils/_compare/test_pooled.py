@@ -122,7 +122,7 @@ def host(name, values, starts=True, order=None):
 
 
 def around(level, factor, count=5):
-    """So many values of a host, 1 % apart, and those after the change."""
+    """This many values of a host, 1 % apart, and those after the change."""
     before = [level * (1 + 0.01 * place) for place in range(count)]
     return {"before": before, "after": [factor * value for value in before]}
 

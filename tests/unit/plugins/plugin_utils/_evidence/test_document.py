@@ -136,7 +136,7 @@ def test_the_headline(made: dict[str, Any], headline: str) -> None:
     ("records", "reason"),
     [
         ("text", "no list of tuning records"),
-        ([7], "something that is no tuning record"),
+        ([7], "something that is not a tuning record"),
         ([{"name": "rps", "subject": "hsi0", "verdict": "fine"}], "unknown verdict: fine"),
         ([{"name": "rps", "subject": "hsi0", "verdict": ["x"]}], "unknown verdict: ['x']"),
         ([{}], "unknown verdict: None"),

@@ -150,8 +150,8 @@ def test_a_slice_that_cannot_be_read_leaves_the_run_unfinished(tmp_path: Path) -
     slices.write(part({"app1": "compliant"}), ours)
     made = stored(ours.parents[1])
     assert made["result"] == "unfinished" and [host["host"] for host in made["hosts"]] == ["app1"]
-    told = {"a": "schema is 'zpower.sap_tuning/evidence/9'", "b": "it is no JSON", "c": "is of site"}
-    told["d"] = "; a whole number belongs there"
+    told = {"a": "schema is 'zpower.sap_tuning/evidence/9'", "b": "it is not JSON", "c": "is of site"}
+    told["d"] = "; it must be a whole number"
     for (name, words), problem in zip(told.items(), made["problems"], strict=True):
         assert f"20260101T000000Z-{name}.json" in problem and words in problem
 

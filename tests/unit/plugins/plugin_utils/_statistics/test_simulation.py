@@ -127,7 +127,7 @@ GOALS = [
     *((of_site(noise, TEN_LESS, experiments=200), {"IMPROVED": (95, 100)}) for noise in tables.DRIFTS),
     *((of_site(noise, experiments=200), {"UNCHANGED": (90, 100)}) for noise in tables.DRIFTS),
     *((of_site(f"square wave of {n} rounds", experiments=200), {WRONG: (0, 5)}) for n in range(2, 9)),
-    # what differs from start to start is no change
+    # what differs from start to start is not a change
     *((few(trials.starts, 1, 6, n, 0.0, True, experiments=200), {"INCONCLUSIVE": (100, 100)}) for n in (0.02, 0.03)),
     *((few(trials.starts, 5, 2, n, 0.0, True, experiments=400), {WRONG: (0, 3)}) for n in (0.02, 0.03)),
     *((few(trials.starts, 6, 2, n, TEN_LESS, True, experiments=200), {"IMPROVED": (90, 100)}) for n in (0.02, 0.03)),
