@@ -71,9 +71,7 @@ def compare_change(
         for contrast in contrasts
         for comparison in _compare_all(rounds, contrast, tunings[contrast], options)
     ]
-    names = sorted(
-        {tuning.name for item in tunings.values() for found in item.hosts.values() for tuning in found.values()}
-    )
+    names = sorted({tuning.name for found in tunings.values() for tuning in found})
     missing = _not_measured(comparisons, expected)
     compared = {item.entry["host"] for item in comparisons}
     absent = len({item["host"] for item in missing}.intersection(expected.hosts) - compared)
@@ -123,7 +121,7 @@ def compare_change(
         "pooled": rows,
         "comparisons": [item.entry for item in comparisons],
         "changes": [
-            {"contrast": contrast.label, **entry} for contrast in contrasts for entry in tunings[contrast].changes()
+            {"contrast": contrast.label, **tuning.entry()} for contrast in contrasts for tuning in tunings[contrast]
         ],
         "context": _context(rounds, contrasts[0]),
         "experiment": experiment,
@@ -320,13 +318,9 @@ def _warnings(
         meant = "those of the experiment" if loaded.experiment else "before and after"
         found.append(f"Records of phases other than {meant} were ignored: {', '.join(others)}.")
     conflicts = {
-        f"{tuning.name} {tuning.subject} on {host} has conflicts: see What changed."
-        for item in tunings.values()
-        for host, found_there in item.hosts.items()
-        for tuning in found_there.values()
-        if tuning.last and tuning.last.get("conflicts")
+        tuning.where for item in tunings.values() for tuning in item if tuning.last and tuning.last.get("conflicts")
     }
-    found += sorted(conflicts)
+    found += [f"{where} has conflicts: see What changed." for where in sorted(conflicts)]
     if runs_left_out:
         found.append(f"This report leaves out the {runs_left_out} single runs; the CSV file has all of them.")
     return _shortened(found)

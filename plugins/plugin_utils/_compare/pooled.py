@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 from .._records.grouping import by_key
 from .._records.round import Protocol, Round
 from .._statistics import gates, series
-from .._statistics import hosts as over
-from .._statistics.gates import FEWEST_STARTS
+from .._statistics.gates import FEWEST_HOSTS, FEWEST_STARTS, RANKS_FROM, over_hosts
 from .._statistics.looks import AFTER, BEFORE, LOOKS, Look, look_at, order
 from .._statistics.planning import MOST_ROUNDS
 from .._statistics.ranks import hodges_lehmann_ratio, median
@@ -118,15 +117,15 @@ def of_site(lines: Sequence[Line], material: float, contrasts: int = 1, step: fl
         return Pooled(NO_DATA, None, 0, "rounds")
     restarts = [item for item in usable if item.starts is not None]
     groups = merged(usable)
-    if len(groups) >= over.FEWEST_HOSTS and _draws(restarts, len(groups), len(usable)):
+    if len(groups) >= FEWEST_HOSTS and _draws(restarts, len(groups), len(usable)):
         rounds = min(map(fewest, groups))
-        effect = over.over_hosts([_ratio(item) for item in groups if fewest(item)], _look(rounds, contrasts))
+        effect = over_hosts([_ratio(item) for item in groups if fewest(item)], _look(rounds, contrasts))
         few = rounds < LOOKS[0].rounds
         word = INCONCLUSIVE if few or effect is None else series.word(effect, material, step)
         return Pooled(word, effect, rounds, "hosts")
     found = _of_lines(usable if restarts else groups, material, contrasts, step)
     look = gates.starts_look(len(restarts) < len(usable), contrasts) if restarts else _look(found.rounds, contrasts)
-    by_host = over.over_hosts([_ratio(item) for item in usable if fewest(item)], look)
+    by_host = over_hosts([_ratio(item) for item in usable if fewest(item)], look)
     if found.effect is not None and by_host is not None and found.word != series.word(by_host, material, step):
         # hosts that share an order feel the same noise, so the rounds and the hosts have to say the same
         return found._replace(word=INCONCLUSIVE)
@@ -140,7 +139,7 @@ def _draws(restarts: Sequence[Line], groups: int, hosts: int) -> bool:
     """
     if not restarts:
         return True
-    return groups == hosts and (groups >= over.RANKS_FROM or min(map(_fewest_starts, restarts)) >= FEWEST_STARTS)
+    return groups == hosts and (groups >= RANKS_FROM or min(map(_fewest_starts, restarts)) >= FEWEST_STARTS)
 
 
 def _fewest_starts(item: Line) -> int:
