@@ -175,7 +175,7 @@ class ActionModule(ControllerAction):
         closed = windows.closed(decided(variables)["plan"]["window"], now())
         with self._step(options, variables) as rollout:
             number, document = rollout.number_of(variables["inventory_hostname"]), rollout.document
-            rows = stages.rows(document["plan"], rollout.again(number), not self._writes)
+            rows = stages.stage_rows(document["plan"], rollout.again(number), not self._writes)
             if closed and self._writes:
                 rollout.ended(stamp(), reason=closed)
             elif self._writes:
@@ -191,8 +191,8 @@ class ActionModule(ControllerAction):
         with self._step(options, variables) as rollout:
             number = rollout.number_of(variables["inventory_hostname"])
             hosts, limits = rollout.members(number), rollout.document["plan"]["guard"]
-            gates = {host: stages.judged(stage, *of_host(host, variables, stage, host in alive)) for host in hosts}
-            stopped = rollout.judged(number, stage, gates)
+            gates = {host: gate_of(host, variables, stage, host in alive) for host in hosts}
+            stopped = rollout.note_gates(number, stage, gates)
             if stage == stages.AFTER and limits and not stopped:
                 said = guard.judge(options["results"], rollout.measurement(number), hosts, limits)
                 rollout.document["batches"][number - 1]["guard"] = said
@@ -211,7 +211,7 @@ class ActionModule(ControllerAction):
         except (OSError, ValueError):  # nobody else is known to have it
             rollout = None
         own = rollout is None or rollout.runs()[-1:] in ([], first["runs"][-1:])
-        return {"stages": [stages.row_of(stages.ENDS[first["plan"]["on_failure"]], False)] if own else []}
+        return {"stages": [stages.stage_row(stages.ENDS[first["plan"]["on_failure"]], False)] if own else []}
 
     def stopped(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         with self._step(options, variables) as rollout:
@@ -219,11 +219,10 @@ class ActionModule(ControllerAction):
             batch, way = document["batches"][number - 1], document["plan"]["on_failure"]
             for host in rollout.members(number):
                 one = batch["hosts"][host]
-                results = of_host(host, variables, stages.ENDS[way], one["outcome"] != "lost")
-                gate = stages.judged(stages.ENDS[way], *results)
-                values = stages.left(one["values"], gate, "taken back" if way == "back" else "confirmed")
-                reasons = [*one["reasons"], *(gate.reasons if values == "unknown" else ())]
-                rollout.host(number, host, one["outcome"], values, one["changed"], list(dict.fromkeys(reasons)))
+                gate = gate_of(host, variables, stages.ENDS[way], one["outcome"] != "lost")
+                values = stages.values_left(one["values"], gate, "taken back" if way == "back" else "confirmed")
+                reasons = [*one["reasons"], *(gate["reasons"] if values == "unknown" else ())]
+                one.update({"values": values, "reasons": list(dict.fromkeys(reasons))})
             rollout.end(number, False, stamp(), batch["reasons"] or [options["reason"]])
         if self._writes:
             raise ValueError(document["headline"])
@@ -268,16 +267,15 @@ def decided(variables: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def of_host(
-    host: str, variables: Mapping[str, Any], stage: stages.Stage, alive: bool
-) -> tuple[list[Mapping[str, Any]] | None, str]:
-    """The results of the last call of a host, None if it is lost, and why a task of this stage failed."""
+def gate_of(host: str, variables: Mapping[str, Any], stage: stages.Stage, alive: bool) -> stages.HostState:
+    """The gate of a host after a stage, from the results of its last call and the failure of a task."""
     facts = variables["hostvars"][host]
     found = [facts.get(name) for name in ("__tunings_result", "__tunings_later")]
     results = [result for result in found if isinstance(result, Mapping)]
     error = facts.get("__rollout_error") or {}
+    said = error.get("reason", "") if error.get("stage") == stage.name else ""
     lost = not alive or any(result.get("unreachable") for result in results)
-    return None if lost else results, error.get("reason", "") if error.get("stage") == stage.name else ""
+    return stages.make_gate(stage, None if lost else results, said)
 
 
 def seconds(value: object, option: str) -> int:

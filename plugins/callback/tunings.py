@@ -28,7 +28,7 @@ description:
 options:
   format:
     description:
-      - V(table) prints for people, V(json) one line of JSON with the records, V(none) nothing.
+      - V(table) prints for people, V(json) one line of JSON with the rows, V(none) nothing.
       - It does not matter for the evidence.
     type: str
     choices: [table, json, none]

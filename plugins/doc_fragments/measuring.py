@@ -30,8 +30,8 @@ options:
   address:
     description:
       - For O(side=client), the name or address of the server on the network to measure. Required there.
-      - For O(side=server), the address of this host to listen on. Required to start a server. V(0.0.0.0) is all
-        addresses of IPv4, V(::) all of IPv4 and IPv6.
+      - For O(side=server), the address of this host to listen on. Required to start a server. V(0.0.0.0) means
+        all addresses of IPv4, V(::) all of IPv4 and IPv6.
       - niping and qperf have no option for an address. Their programs listen on all addresses, and O(address) applies
         to the port of the counters only. netperf's program uses it for its own port.
     type: str
@@ -106,7 +106,7 @@ options:
         type: int
         required: true
       token:
-        description: The secret that a connection has to begin with.
+        description: The secret that a connection must begin with.
         type: str
         required: true
       pid:
@@ -186,10 +186,10 @@ notes:
   - With O(change) the records are stored on the controller, one file each, as
     C(<results>/<change>/<host>/<phase>-<round>-<workload>-<peer>.json). A round that is stored already is refused
     before anything is measured.
-  - Connections to the servers of this collection (pingpong, and the port for the counters of every tool) have to send
+  - Connections to the servers of this collection (pingpong, and the port for the counters of every tool) must send
     the random token of the session within 5 seconds. The programs of other tools
-    know no token and serve everybody who reaches their port while the server runs.
+    have no token and serve everyone who reaches their port while the server runs.
   - The server process stays after the connection of Ansible has ended. If systemd-logind is set to
     C(KillUserProcesses=yes), use C(become) with a user that lingers.
-  - The firewall between the hosts has to let the ports through.
+  - The firewall between the hosts must let the ports through.
 """

@@ -35,7 +35,7 @@ options:
   restart_in_cluster:
     description:
       - Restart instances that a Pacemaker cluster manages, although neither the cluster, the node nor the resource is
-        in maintenance. The cluster takes the stop for a failure. It may start the instance again, move it, or fence the
+        in maintenance. The cluster treats the stop as a failure. It may start the instance again, move it, or fence the
         node.
       - With V(false), such an instance is not restarted, and its profile is left alone. The record is V(failed) and
         says how to put the resource into maintenance. The same holds if the cluster's configuration cannot be read.

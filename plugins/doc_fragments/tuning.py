@@ -83,7 +83,7 @@ options:
     default: false
   root:
     description:
-      - A capture that is checked in the place of the host, in check mode only. It is a folder or archive with C(proc)
+      - A capture that is checked instead of the host, in check mode only. It is a folder or archive with C(proc)
         and C(sys) of a machine with Linux, or an archive of C(dbginfo.sh), C(sos) or C(supportconfig).
       - The module reads it where it runs. A value that the capture cannot hold is V(unknown), never absent. Nothing of
         the archive is unpacked, and no command is run.

@@ -17,7 +17,7 @@ description:
   - Writes C(calibration.json) and C(calibration.md) into the folder of the change. The same records give the same
     bytes.
   - C(calibrate_change), C(calibrate_results) and C(calibrate_material_pct) are options without C(calibrate_) in front.
-    One that is not given has the value of its variable.
+    One that is not given defaults to its variable.
   - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller

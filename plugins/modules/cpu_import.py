@@ -88,7 +88,7 @@ options:
     default: false
 notes:
   - A sample covers the time since the sample before. If only a part of that time lies in the window, this part counts.
-  - If the clock was set back, the window has to lie on one side of that. A step outside the window does not matter.
+  - If the clock was set back, the window must lie on one side of that. A step outside the window does not matter.
   - The intervals are stored in C(<results>/<change>/<host>/cpu-<side>.json). Importing a file again replaces its
     intervals of the same time. Other files are added to.
 """

@@ -28,7 +28,7 @@ options:
   tool:
     description:
       - V(enqt) and V(enq_admin) are SAP's programs, each for one kind of enqueue server. The wrong one is an error.
-      - V(auto) takes the program for the enqueue server that this host has a profile of. A client always takes the
+      - V(auto) takes the program for the enqueue server that this host has a profile of. A client always uses the
         tool of its O(session).
     type: str
     choices: [auto, enqt, enq_admin]
@@ -50,7 +50,7 @@ options:
     type: int
     default: 10
   locks_per_user:
-    description: Locks of each user, at most 1000000. The table of the server has to have room for those of all users.
+    description: Locks of each user, at most 1000000. The table of the server must have room for those of all users.
     type: int
     default: 1000
   processes:
@@ -122,7 +122,7 @@ EXAMPLES = r"""
     phase: before
     round: 1
 
-- name: As published, 10 users with 55,000 locks each, for which enque/table_size has to be large enough
+- name: As published, 10 users with 55,000 locks each, for which enque/table_size must be large enough
   zpower.sap_tuning.enqt:
     side: client
     session: "{{ server.session }}"

@@ -11,8 +11,8 @@ short_description: What differs between two runs, or between two hosts of a run
 version_added: 0.9.0
 description:
   - Compares the evidence that playbooks such as C(verify), C(site) and C(rollback) write below the results folder.
-  - Two runs show what changed meanwhile, host by host. Two hosts of one run show why one is not like the other.
-  - Compared are whether a host could be checked, the facts of M(zpower.sap_tuning.platform_info), interfaces, SAP
+  - Two runs show what changed meanwhile, host by host. Two hosts of one run show how they differ.
+  - It compares whether a host could be checked, the facts of M(zpower.sap_tuning.platform_info), interfaces, SAP
     instances, SMC devices, conflicting services, and per subject of a tuning the verdict, the request, the values
     running, stored and at the next boot, and other settings of the same knob.
   - A line on the terminal per difference. What is the same on several hosts is printed once.
@@ -30,7 +30,7 @@ options:
       - The first run. Runs that did not end are left out.
       - V(latest) is the last run, V(previous) the last one before O(to).
       - A day, such as V(2026-11-16), is the last run that began on or before that day. A weekday, such as V(monday), is
-        the last such day before today. Days are those of UTC.
+        the last such day before today. Days are UTC.
       - A time, such as V(20261116T100000Z), is the run of this name; the beginning of a time, such as V(20261116T10),
         the last run whose name begins with it.
       - Everything else is the path of a run's folder or of its JSON file.
@@ -68,7 +68,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 differs:
-  description: Whether there is any difference. Hosts in RV(unknown) are none.
+  description: Whether there is any difference. Hosts in RV(unknown) do not count.
   returned: success
   type: bool
   sample: true

@@ -14,7 +14,7 @@ description:
     This is needed only if they could not, because their file system has no locks, or because their files were brought
     together afterwards.
   - Reads the files C(slices/*.json) in C(<results>/<kind>/run-<run>/) and writes the other files of that folder.
-  - Prints each slice with its controller and time, and what makes slices doubtful parts of one run.
+  - Prints each slice with its controller and time, and why slices may not belong to one run.
   - The task fails after it has written the files if a slice was left out, or was added or changed after the run was
     united.
   - It needs no connection to any host.
@@ -47,7 +47,7 @@ result:
   type: str
   sample: drift
 problems:
-  description: What makes slices doubtful parts of one run, and mistakes in waivers.
+  description: Why slices may not belong to one run, and mistakes in waivers.
   returned: always
   type: list
   elements: str

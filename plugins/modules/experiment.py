@@ -14,7 +14,7 @@ description:
     their levels, the order in which they are measured and the seed that this order was drawn with.
   - Reads from the records of the change which steps are done, so that an interrupted experiment can be resumed.
   - In the role C(zpower.sap_tuning.before_after), whose session has the two states C(before) and C(after), it reads
-    from the records what there is to continue. It keeps no plan then.
+    from the records where to continue, and keeps no plan.
   - It changes nothing on any host. The roles apply the states, measure them and take them back; use those.
   - The variables of the role, such as C(experiment_factors), are options without the name of the role in front. An
     option that is not given has the value of its variable.
@@ -33,7 +33,7 @@ options:
       - V(looked) ends the experiment if every level is decided, or if the next O(part) would end after
         O(max_minutes) of the plan.
       - V(decided) returns the level that won, from the records of the change.
-      - V(ended) notes in the plan that the session which V(planned) began is over, and how. Without O(kept) it returns
+      - V(ended) records in the plan how the session that V(planned) began has ended. Without O(kept) it returns
         the level that won, too. In C(before_after), it returns how the host is left.
       - The roles C(experiment) and C(before_after) call the others in each step. V(set) fails if O(level) is not in
         force, V(held) if it is no longer in force, and V(measured) keeps the tuning records of the step, if the peers
@@ -55,7 +55,7 @@ options:
     type: list
     elements: str
   kept:
-    description: With O(event=ended), the level that the hosts were left with. Nothing where all was taken back.
+    description: With O(event=ended), the level that the hosts keep. Leave it out if everything was taken back.
     type: str
   level:
     description: The step, one of RV(steps), or a cell of RV(plan). For V(set), V(held) and V(measured) of O(event).
@@ -108,8 +108,8 @@ EXAMPLES = r"""
 RETURN = r"""
 plan:
   description: The plan, with its RV(ignore:baseline), RV(ignore:cells), RV(ignore:rounds), RV(ignore:max_rounds),
-    RV(ignore:seed) and RV(ignore:order). A cell is a combination of levels; RV(ignore:probe) are the variables with
-    which tunings are looked at that are as found.
+    RV(ignore:seed) and RV(ignore:order). A cell is a combination of levels; RV(ignore:probe) are the variables
+    for checking tunings that stay as found.
   returned: event=planned
   type: dict
   sample:
@@ -122,7 +122,7 @@ plan:
       - {name: 'off', levels: {rps: 'off'}, vars: {rps_state: 'off', rps_every: 1}, probe: {}, set: [rps], found: []}
       - {name: all, levels: {rps: all}, vars: {rps_state: present, rps_every: 1}, probe: {}, set: [rps], found: []}
 steps:
-  description: The steps that are left, in their order, each with the hosts that have to measure.
+  description: The steps that are left, in their order, each with the hosts that must measure.
   returned: event=planned
   type: list
   elements: dict
@@ -160,7 +160,7 @@ resumed:
   type: bool
   sample: false
 remarks:
-  description: What speaks against this plan.
+  description: Objections to this plan.
   returned: event=planned
   type: list
   elements: str
@@ -181,7 +181,7 @@ progress:
   type: dict
   sample: {done: 24, steps: 24, complete: true}
 lost:
-  description: By host the reasons of values that were not taken back.
+  description: For each host, why values were not taken back.
   returned: event=ended
   type: dict
   sample: {app1: ''}
@@ -208,13 +208,13 @@ checkpoint:
   type: str
   sample: rps-2026-11
 set:
-  description: The tunings to set then.
+  description: The tunings to set after that.
   returned: event=ended in C(before_after)
   type: list
   elements: str
   sample: [rps]
 errors:
-  description: By host why it did not do all steps, or has no longer what was found.
+  description: For each host, why it did not do all steps, or no longer has what was found.
   returned: event=ended
   type: dict
   sample: {app1: ''}

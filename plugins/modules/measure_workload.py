@@ -28,12 +28,12 @@ options:
     choices: [network, fio, openssl, command]
     required: true
   network:
-    description: What is measured with O(workload=network).
+    description: Options of O(workload=network).
     type: dict
     suboptions:
       tool:
         description:
-          - The tool that sends the messages. By default a server takes V(pingpong). A client always takes the
+          - The tool that sends the messages. By default a server uses V(pingpong). A client always uses the
             tool of its O(session).
           - V(sockperf) and V(qperf) do V(latency) and V(strWrite) only, over one connection. sockperf's smallest
             message has 14 bytes.
@@ -66,7 +66,7 @@ options:
         default: tcp
   fio:
     description:
-      - What is measured with O(workload=fio). Required there.
+      - Options of O(workload=fio), which needs them.
       - The files lie in a new folder below O(fio.directory), one per job. They are written before the warm-up run,
         take at most half of the free space, and are removed after the last run, also after a failure or if the module
         is killed. An existing file is never overwritten.
@@ -76,7 +76,7 @@ options:
       directory:
         description:
           - An existing directory on the file system to measure, as an absolute path.
-          - The directory, and type and device of its file system, have to be the same in both states.
+          - The directory, and type and device of its file system, must be the same in both states.
         type: path
         required: true
       patterns:
@@ -116,7 +116,7 @@ options:
         default: 16
   openssl:
     description:
-      - What is measured with O(workload=openssl), with C(openssl speed). OpenSSL 1.1.1 or later is needed.
+      - Options of O(workload=openssl), with C(openssl speed). OpenSSL 1.1.1 or later is needed.
       - Runs last whole seconds, at least one.
     type: dict
     suboptions:
@@ -161,7 +161,7 @@ options:
         elements: str
         required: true
       user:
-        description: The user that runs the programs. The module has to run as root for another user than its own.
+        description: The user that runs the programs. The module must run as root for another user than its own.
         type: str
       directory:
         description: Where the programs work, an absolute path; C(/) by default.
@@ -184,7 +184,7 @@ options:
         default: [0]
       figures:
         description:
-          - Figures in the output of the program, at most 20. Each belongs to the record of a run. A run without one of
+          - Figures in the output of the program, at most 20. The record of a run has them. A run without one of
             them has failed.
           - The first 512 KiB and the last 512 KiB of each output are searched, for at most 10 seconds.
         type: list
@@ -241,7 +241,7 @@ options:
         description:
           - A program with its arguments that runs once per round, after the last run, also after a failure.
           - If it fails, record and result say so.
-          - If the module is killed, O(command[].cleanup_run) and O(command[].cleanup) run nevertheless, even if no run
+          - If the module is killed, O(command[].cleanup_run) and O(command[].cleanup) run anyway, even if no run
             has begun.
         type: list
         elements: str
@@ -252,7 +252,7 @@ options:
         elements: str
         default: []
       cleanup_run:
-        description: As O(command[].prepare_run), but after each run, also if the run failed.
+        description: Like O(command[].prepare_run), but after each run, also if the run failed.
         type: list
         elements: str
         default: []

@@ -10,12 +10,12 @@ module: measurement_check
 short_description: Check what a measurement needs, before anything is changed
 version_added: 0.9.0
 description:
-  - An assertion. Fails in one sentence if a host cannot be measured as asked, because of the name of the change, the
+  - Fails in one sentence if a host cannot be measured as requested, because of the name of the change, the
     results folder, the workloads or the peers. It contacts no host and changes nothing.
   - The roles C(measure), C(before_after) and C(experiment) begin with it.
   - It also fails if the playbook runs with C(--tags), which would leave out tasks of the measurement.
   - Each variable of the role C(measure) is an option without C(measure_) in front, such as O(ignore:peer). An option
-    that is not given has the value of its variable.
+    that is not given defaults to its variable.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
@@ -51,14 +51,14 @@ peers:
   elements: str
   sample: [sapdb1]
 workloads:
-  description: Those of C(measure_workloads) that this host measures, each load of C(enqueue) apart, with their task
-    files in the role C(measure).
+  description: The workloads of C(measure_workloads) that this host measures, each load of C(enqueue) separately, with
+    their task files in the role C(measure).
   returned: success
   type: list
   elements: dict
   sample: [{name: niping, load: '', what: round trips, tasks: call}]
 servers:
-  description: Those of them whose server on the peer stays for all rounds.
+  description: The workloads whose server on the peer runs for all rounds.
   returned: success
   type: list
   elements: dict

@@ -16,7 +16,7 @@ description:
   - A row is one run. Rows with the same change, host, peer, workload, phase and round are the runs of that round. If
     no row of a state has a round, each row is its own round, in the order of the rows.
   - All rows are checked before the first record is written. If a row cannot be used, the error names its line and
-    what would be right, and nothing is imported.
+    says what would be right, and nothing is imported.
   - The same rows give the same records. Importing them again changes nothing.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
@@ -31,7 +31,7 @@ options:
       - A CSV, YAML or JSON file on the controller, relative to the working directory of the playbook run, in UTF-8.
       - In YAML it holds a list of rows, or the two fields C(defaults) and C(rows).
       - In CSV the fields of a mapping are columns with a point in their names, as in C(client.utilization_pct).
-      - Exactly one of O(src) and O(rows) has to be given.
+      - Exactly one of O(src) and O(rows) must be given.
     type: path
   format:
     description: The format of O(src). V(auto) goes by the ending C(.csv), C(.yml), C(.yaml) or C(.json).
@@ -123,7 +123,7 @@ options:
         description:
           - The application's end. Give its CPU time in one way, as utilization, as CPU seconds, or as user and system
             time. All of them are over the run and need the elapsed time.
-          - C(system), C(arch), C(kernel), C(machine), C(cpus_online), C(interface) and C(mtu) have to be
+          - C(system), C(arch), C(kernel), C(machine), C(cpus_online), C(interface) and C(mtu) must be
             equal in both states.
         type: dict
         suboptions: &end
@@ -169,13 +169,13 @@ options:
         type: dict
         suboptions: *end
       params:
-        description: What else defines the workload, by name. It has to be equal in both states.
+        description: What else defines the workload, by name. It must be equal in both states.
         type: dict
       context:
         description:
           - Settings of the application that are not tunings of this collection, by name, for example
             C(packet_size), C(number_range_buffer) or C(jobs).
-          - They have to be equal in both states, unless the report is told which of them were to change.
+          - They must be equal in both states, unless the report declares them.
         type: dict
       source:
         description: Where the figures come from. Required, with the kind and with a file or a text.

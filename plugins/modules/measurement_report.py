@@ -17,7 +17,7 @@ description:
   - The report names each record that cannot be read, and each expected host without a measurement, with the reason.
     Neither counts as a success.
   - Prints the headline and the path of the page.
-  - An option that is not given has the value of its variable, such as C(report_formats), if that is set.
+  - An option that is not given defaults to its variable, such as C(report_formats), if that is set.
   - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
@@ -64,10 +64,10 @@ options:
   expected_change:
     description:
       - Items that differ between the two states on purpose, such as another kernel or machine. The report shows them
-        as declared. Everything else still has to match. Within one state, declared items have to match, too.
+        as declared. Everything else must still match. Within one state, declared items must match, too.
       - Name an item as under Comparability in the report, V(server.kernel), or without its first part, V(kernel), for
         both ends. C(*) and C(?) are wildcards as in file names.
-      - Of a fingerprint these have to match, V(system), V(arch), V(kernel), V(machine), V(cpus_online), V(interface),
+      - Of a fingerprint these must match, V(system), V(arch), V(kernel), V(machine), V(cpus_online), V(interface),
         V(mtu), and V(entitlement) and V(sap_kernel) if both states have them; of a workload V(version), V(bytes),
         V(loops), V(connections), V(unit) (of work), V(units) (how many were done, if V(elapsed_s) decides) and
         V(workload.params.*); of the application V(context.*). Tool and metric, with its unit and direction, may never

@@ -21,7 +21,7 @@ description:
   - Writes C(scaling-<x>.json), C(.html), C(.md) and C(.csv) into the folder of the change. The same records
     give the same bytes.
   - Prints the headline and the path of the page.
-  - An option that is not given has the value of its variable, such as C(scaling_x), if that is set.
+  - An option that is not given defaults to its variable, such as C(scaling_x), if that is set.
   - It needs no connection to any host. Run it once per play, with C(run_once).
 extends_documentation_fragment:
   - zpower.sap_tuning.controller

@@ -32,7 +32,7 @@ options:
   tool:
     description:
       - V(niping) is SAP's niping, an error if it is not found. V(pingpong) comes with this collection.
-      - V(auto) is niping if the server has it, else pingpong with a warning. A client always takes the
+      - V(auto) is niping if the server has it, else pingpong with a warning. A client always uses the
         tool of its O(session).
     type: str
     choices: [auto, niping, pingpong]

@@ -42,7 +42,7 @@ options:
       - Names or addresses of the hosts that should be reached through HiperSockets, such as those of the database, of
         the enqueue server and of other application servers; if unset, this is not checked. Of several, each has a
         record, C(HiperSockets to NAME).
-      - Nothing is sent to them. The names are looked up, and the kernel tells the route.
+      - Nothing is sent to them. The names are looked up, and the kernel gives the route.
     type: list
     elements: str
   smc_peers:
@@ -62,7 +62,7 @@ options:
     version_added: 0.9.0
     elements: str
   root:
-    description: A capture that is checked in the place of the host; see O(zpower.sap_tuning.rps#module:root).
+    description: A capture that is checked instead of the host; see O(zpower.sap_tuning.rps#module:root).
     type: path
     version_added: 0.9.0
 attributes:

@@ -14,7 +14,8 @@ description:
   - It reads the results of other tasks of the play, decides, and keeps the state of the rollout with its summary in
     C(<results>/rollouts/<change>/). It contacts no host.
   - Each variable of the role is an option without C(rollout_) in front, and so are C(report_material_pct) and
-    C(report_expected_change). An option that is not given has the value of its variable.
+    C(report_expected_change). An option
+    that is not given defaults to its variable.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:

@@ -70,10 +70,10 @@ options:
     default: warn
   defer:
     description:
-      - Do not run the tuning C(sap_profile) yet if this host has to wait for another one that changes the same profile
+      - Do not run the tuning C(sap_profile) yet if this host must wait for another one that changes the same profile
         on a shared file system, or may restart instances. RV(deferred) then names it, for a second task. Not in check
         mode. Needs the fact C(__sap_profile_order) of the lookup P(zpower.sap_tuning.sap_profiles#lookup).
-      - Nor C(smc), if it may restart instances.
+      - The same for C(smc), if it may restart instances.
       - With RV(deferred), do not fail for RV(failing) either; the second task does, with O(failing).
     type: bool
     default: false
@@ -84,7 +84,7 @@ options:
   failing:
     description:
       - For a second task after one with O(defer) or O(fail=false), its RV(failing). This task fails with them, after it
-        has run the tunings in O(names). If these are none, it calls nothing.
+        has run the tunings in O(names). Without names, it calls nothing.
     type: list
     elements: str
 attributes:

@@ -112,8 +112,10 @@ def told_to_screen_readers(browser: Browser) -> Iterator[str]:
         if roles.count(role) != 1:
             yield f"{roles.count(role)} of {role}"
     drawings = [node for node in nodes if node["role"]["value"] in ("image", "img")]
-    if not drawings or not all(node.get("name", {}).get("value") for node in drawings):
-        yield "a drawing without a name, or none"
+    if not all(node.get("name", {}).get("value") for node in drawings):
+        yield "a drawing without a name"
+    if not drawings and browser.value("document.querySelector('.glance') === null"):
+        yield "neither a drawing nor a table with intervals"
 
 
 def with_everything_open(browser: Browser, name: str) -> Iterator[str]:

@@ -9,8 +9,8 @@ could hold it, and notes the files that it could not hold in ``missed``.
 import os
 
 from .places import folder_of
-from .records import NoKnobs, Recorder
-from .tuning import STORED, Subject
+from .records import observed, only
+from .tuning import STORED
 
 _KERNEL = ("/proc/", "/sys/")
 _SAP = ("/usr/sap", "/sapmnt")
@@ -79,6 +79,5 @@ def unreadable(host, tuning_class, error):
     """The result of a tuning that cannot be checked with this capture at all."""
     missed = of_request(host)
     reason = _WITHOUT % (missed, error) if missed else str(error)
-    tuning = NoKnobs(tuning_class.name, tuning_class.sources, tuning_class.restart)
-    subject = Subject("all", verdict="unknown", reason=reason)
-    return Recorder(tuning, True, False).result([subject], [subject], {})
+    more = {"sources": list(tuning_class.sources), "restart": tuning_class.restart}
+    return only(observed(tuning_class.name, "all", {}, "unknown", reason, **more))

@@ -32,15 +32,16 @@ def page_formats(make: Callable[..., Page]) -> Formats:
 
 
 def _lines(form: str, make: Callable[..., Page], *document: object) -> Iterator[str]:
-    """The page in pieces; joined they are the file. Its one style sheet is allowed by its hash."""
+    """The page. Its one style sheet is allowed by its hash."""
     page = make(*document)
     css = (HERE / "page.css").read_text(encoding="utf-8") + page.css
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode("ascii")
-    yield from load_template(form).generate(page=page, css=Markup(css), css_hash=digest)
+    yield load_writer(form)(page, Markup(css), digest)
 
 
 @functools.cache
-def load_template(form: str) -> jinja2.Template:
+def load_writer(form: str) -> Callable[..., Markup]:
+    """The writer of texts, blocks and whole pages in one format."""
     env = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE),
         autoescape=True,
@@ -58,8 +59,8 @@ def load_template(form: str) -> jinja2.Template:
 
     words = text.headline, text.listed, text.one_line, text.plural, text.with_code
     env.filters.update({word.__name__: word for word in words}, show=show)
-    macros.update(vars(env.get_template(f"blocks.{form}.j2").module))
-    return env.get_template(f"page.{form}.j2")
+    macros.update(vars(env.get_template(f"page.{form}.j2").module))
+    return show
 
 
 def escape_html(value: object) -> Markup:

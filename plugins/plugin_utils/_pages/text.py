@@ -81,10 +81,13 @@ def warned(item: Item) -> bool:
 
 
 def headline(told: object) -> tuple[str, str]:
-    """The clauses of a headline that fit into two lines of a page, and the rest."""
+    """The sentences of a headline that fit into two lines of a page, or its clauses or words, and the rest."""
     text = one_line(told)
-    ends = [text.rfind(mark, 0, MOST_OF_HEADLINE) for mark in ("; ", ". ", ": ", ", ")]
-    end = max(ends) + 1 or text.rfind(" ", 0, MOST_OF_HEADLINE) + 1 or MOST_OF_HEADLINE
+    ends = (
+        max(text.rfind(mark, 0, MOST_OF_HEADLINE) for mark in marks) + 1
+        for marks in (("; ", ". "), (": ", ", "), (" ",))
+    )
+    end = next(filter(None, ends), MOST_OF_HEADLINE)
     return (text, "") if len(text) <= MOST_OF_HEADLINE else (text[:end].strip(), text[end:].strip())
 
 

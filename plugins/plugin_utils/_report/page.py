@@ -12,7 +12,7 @@ from .._compare.shapes import Comparison, Part, Report
 from .._pages import blocks as ui
 from .._pages import text
 from .._pages.svg import AFTER, BEFORE
-from .._pages.text import DASH, Runs, Style, gain, listed, number, opaque, plural
+from .._pages.text import DASH, Runs, Style, gain, listed, natural, number, opaque, plural
 from . import view
 from .charts import RatioAxis
 from .costs import make_costs
@@ -150,15 +150,23 @@ def _context(report: Report) -> Iterator[ui.Block]:
     if report["declared"]:
         allowed = ", ".join(report["declared"])
         yield ui.Paragraph(f"Declared beforehand as allowed to differ: {allowed}. Everything else must match.")
-    rows = []
-    for item in view.context_rows(report):
-        name = item["name"], "source" if item["kind"] == "source" else ""
-        result = Style(item["reading"], "=" if item["same"] else "\u2260", "")
-        rows.append(ui.Row([name, ui.Lines(item["lines"]), result]))
+    rows = [_setting(item) for item in report["context"]]
     if rows or report["declared"]:
         sub = "Settings outside the tunings of this collection, and the sources of imported figures."
         none = "No setting was stored with the records."
         yield ui.Table("Stored with the records", ("Setting", "Values", "Result"), rows, sub, otherwise=none)
+
+
+def _setting(item: Part) -> ui.Row:
+    """One value if all states share it, otherwise the values by state."""
+    known = {state: ", ".join(map(str, values)) for state, values in item["values"].items()}
+    alone = next(iter(known)) if len(known) == 1 else ""
+    same = not alone and len({*known.values()}) == 1 and not any(len(values) > 1 for values in item["values"].values())
+    states = sorted(known, key=lambda state: (state != "before", natural(state)))
+    lines = [known[states[0]]] if same else [f"{state}: {known[state]}" for state in states]
+    reading = "the same" if same else f"known only for {alone}" if alone else "differs"
+    name = item["name"], "source" if item["kind"] == "source" else ""
+    return ui.Row([name, ui.Lines(lines), Style(reading, "=" if same else "\u2260", "")])
 
 
 def _comparability(report: Report) -> Iterator[ui.Block]:

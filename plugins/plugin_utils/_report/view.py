@@ -17,7 +17,6 @@ from .._pages.text import (
     PairKey,
     Runs,
     natural,
-    number,
     plural,
     verdict_of,
     verdict_word,
@@ -26,7 +25,6 @@ from .._pages.text import (
 from .._records.grouping import Group, by_key, grouped
 from . import pooled
 
-CPU_METRIC = "cpu_us_per_unit"
 METRICS = {
     "av2_us": "average round trip (av2)",
     "avg_us": "average round trip (avg)",
@@ -140,21 +138,6 @@ def decision(report: Report) -> str:
             "Keep the change if nothing else changed meanwhile: the start times do not show that the states alternated."
         )
     return DECISIONS[word]
-
-
-def context_rows(report: Report) -> list[dict[str, Any]]:
-    """Settings stored with the records: one value if all states share it, otherwise the values by state."""
-    found = []
-    for item in report["context"]:
-        values = {state: ", ".join(map(str, known)) for state, known in item["values"].items()}
-        several = any(len(known) > 1 for known in item["values"].values())
-        alone = next(iter(values)) if len(values) == 1 else ""
-        same = not several and not alone and len(set(values.values())) == 1
-        reading = "the same" if same else f"known only for {alone}" if alone else "differs"
-        states = sorted(values, key=lambda state: (state != "before", natural(state)))
-        lines = [next(iter(values.values()))] if same else [f"{state}: {values[state]}" for state in states]
-        found.append({"name": item["name"], "kind": item["kind"], "lines": lines, "same": same, "reading": reading})
-    return found
 
 
 def levels_of(report: Report) -> list[dict[str, Any]]:
@@ -273,38 +256,3 @@ def runs_of(runs: Runs, keys: Iterable[PairKey]) -> dict[PairKey, list[Part]]:
     for mine in found.values():
         mine.sort(key=lambda r: (str(r["started"] or ""), str(r["phase"]), r["round"] or 0, r["run"] or 0))
     return found
-
-
-def itr(kpi: Part) -> str:
-    """The ITR of one end in one state, with a word if it is weak."""
-    return number(kpi.get("itr_per_h")) + (" (weak)" if kpi.get("itr_weak") else "")
-
-
-def cpu_rows(item: Comparison) -> list[Part]:
-    """One row for each end of a comparison that has CPU figures, then one for each other secondary metric."""
-    kpi = item["kpi"]
-    secondary = {str(entry["metric"]): entry for entry in item["secondary"]}
-    rows = []
-    for end in ("client", "server"):
-        entry = secondary.pop(f"{CPU_METRIC}_{end}", None) or secondary.pop(CPU_METRIC, None) or {}
-        values = kpi.get(end) or {}
-        if values or entry:
-            rows.append(_cpu_row(item, "both, one kernel" if kpi.get("shared_kernel") else end, entry, values))
-    return rows + [_cpu_row(item, metric_words(name), entry, {}) for name, entry in secondary.items()]
-
-
-def _cpu_row(item: Comparison, what: str, entry: Part, values: Part) -> Part:
-    before, after = (values.get(phase) or {} for phase in ("before", "after"))
-    return {
-        "item": item,
-        "what": what,
-        "unit_of_work": item["unit_of_work"],
-        "unit": entry.get("unit", "\u00b5s"),
-        "before": entry.get("before", before.get(CPU_METRIC)),
-        "after": entry.get("after", after.get(CPU_METRIC)),
-        "ratio": entry.get("ratio"),
-        "p": entry.get("p_holm"),
-        "flag": entry.get("flag"),
-        "kpi_before": before,
-        "kpi_after": after,
-    }

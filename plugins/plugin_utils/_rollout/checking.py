@@ -14,9 +14,6 @@ SCHEMA = "zpower.sap_tuning/rollout/1"
 RESULTS = ("running", "complete", "stopped")
 STATES = ("waiting", "running", "good", "stopped")
 STAGES = ("", *stages.BY_NAME, "taking back")
-OUTCOMES = ("ok", "failed", "lost", "waiting", "left out")
-VALUES = ("unchanged", "probation", "confirmed", "taken back", "unknown")
-ON_FAILURE = ("back", "leave")
 
 
 class PlannedBatch(TypedDict):
@@ -47,20 +44,11 @@ class Plan(TypedDict):
     tunings: dict[str, list[str]]
     soak_s: int
     confirm_within_s: int
-    on_failure: Annotated[str, ON_FAILURE]
+    on_failure: Annotated[str, tuple(stages.ENDS)]
     guard: PlannedGuard | None
     window: Times
     batches: list[PlannedBatch]
     fingerprint: str
-
-
-class HostState(TypedDict):
-    """What became of a host; ``changed``: records with a changed value."""
-
-    outcome: Annotated[str, OUTCOMES]
-    values: Annotated[str, VALUES]
-    changed: int
-    reasons: list[str]
 
 
 class _Named(TypedDict):
@@ -103,7 +91,7 @@ class BatchState(TypedDict):
     since: Stamp | None
     began: Stamp | None
     ended: Stamp | None
-    hosts: dict[str, HostState]
+    hosts: dict[str, stages.HostState]
     reasons: list[str]
     guard: GuardState | None
 

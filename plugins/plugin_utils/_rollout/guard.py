@@ -94,6 +94,7 @@ def judge_records(loaded: Loaded, hosts: Sequence[str], options: Options) -> che
     if others:
         notes.append((listed(others, MOST_NAMED), "not of this batch; these records were ignored."))
     notes += [(subject(row), text) for row in rows[:1] for text in row["flags"]]
+    more = len(loaded.problems) - MOST_PROBLEMS
     told = grouped(((_text(where), text) for where, text in notes), _text)
     return {
         "change": loaded.change,
@@ -101,7 +102,8 @@ def judge_records(loaded: Loaded, hosts: Sequence[str], options: Options) -> che
         "sentences": [*map(_text, sentences)],
         "notes": [
             *(_text(f"{listed(dict.fromkeys(group.members), MOST_NAMED)}: {group.item}") for group in told),
-            *_problems(loaded.problems),
+            *map(one_line, loaded.problems[:MOST_PROBLEMS]),
+            *([f"And {plural(more, 'more problem')} in the report."] if more > 0 else []),
         ],
         "comparisons": [_item(entry) for entry in comparisons if not entry["control"]],
     }
@@ -196,12 +198,6 @@ def _not_measured(
             notes.append(
                 (_name(host), "no records, so the guard says nothing about it; with a measure_peer it is measured.")
             )
-
-
-def _problems(problems: Sequence[str]) -> list[str]:
-    more = len(problems) - MOST_PROBLEMS
-    shown = [one_line(problem) for problem in problems[:MOST_PROBLEMS]]
-    return [*shown, *([f"And {plural(more, 'more problem')} in the report."] if more > 0 else [])]
 
 
 def _item(entry: Comparison) -> checking.Comparison:

@@ -60,7 +60,7 @@ def close(results: Path | str, change: str, run: str, lost: Mapping[str, str], e
 def _end(rollout: state.Rollout, batch: BatchState, lost: Mapping[str, str], at: str) -> None:
     number, stage = batch["number"], batch["stage"]
     members = rollout.members(number)
-    gates = {host: stages.Gate("lost", reasons=[lost.get(host, stages.LOST)]) for host in members}
-    rollout.judged(number, stages.BY_NAME[stage], gates)
+    gates = {host: stages.host_state("lost", reasons=[lost.get(host, stages.LOST)]) for host in members}
+    rollout.note_gates(number, stages.BY_NAME[stage], gates)
     shown = [f"{host}: {lost[host]}" for host in batch["hosts"] if host in lost]
     rollout.end(number, False, at, shown or [f"the run ended while {stage}, with {plural(len(members), 'host')}"])

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The stages of a batch as a table, and the gate after each: whether what its hosts did lets the rollout go on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 from .._pages.text import one_line, shorten
 
 LOST = "could not be reached, or its play ended"
-LONGEST = 500
+LONGEST = 2000
+OUTCOMES = ("ok", "failed", "lost", "waiting", "left out")
+VALUES = ("unchanged", "probation", "confirmed", "taken back", "unknown")
 
 
 @dataclass(frozen=True)
@@ -49,75 +51,83 @@ ENDS = {
 BY_NAME = {stage.name: stage for stage in STAGES}
 
 
-@dataclass
-class Gate:
-    """What a stage says of one host. ``outcome``: ok, failed or lost; ``changed``: the number of changed records."""
+class HostState(TypedDict):
+    """What became of a host in a stage; ``changed``: records with a changed value."""
 
-    outcome: str
-    changed: int = 0
-    reasons: list[str] = field(default_factory=list)
+    outcome: Annotated[str, OUTCOMES]
+    values: Annotated[str, VALUES]
+    changed: int
+    reasons: list[str]
 
 
-def of_plan(plan: Mapping[str, Any]) -> list[Stage]:
+def host_state(outcome: str, values: str = "unknown", changed: int = 0, reasons: Iterable[str] = ()) -> HostState:
+    """The state of a host, with reasons that may come from it."""
+    told = [shorten(one_line(text), LONGEST) for text in reasons]
+    return {"outcome": outcome, "values": values, "changed": changed, "reasons": told}
+
+
+def stages_of(plan: Mapping[str, Any]) -> list[Stage]:
     """The stages of each batch of a plan, in their order."""
     absent = {*(() if plan["guard"] else (BEFORE.name, AFTER.name)), *(() if plan["soak_s"] else (SOAKING.name,))}
     return [stage for stage in STAGES if stage.name not in absent]
 
 
-def rows(plan: Mapping[str, Any], again: bool, check: bool) -> list[dict[str, Any]]:
+def stage_rows(plan: Mapping[str, Any], again: bool, check: bool) -> list[dict[str, Any]]:
     """The stages of a batch for the role. ``again``: an earlier attempt may have left values on probation.
 
     Check mode ends where values would have to be in force, and takes nothing back, so its preflight may meet them.
     """
-    stages = [replace(PREFLIGHT, call={}) if again else PREFLIGHT, APPLYING] if check else of_plan(plan)
-    return [row_of(stage, check, plan["soak_s"]) for stage in [*([BACK] if again else []), *stages]]
+    stages = [replace(PREFLIGHT, call={}) if again else PREFLIGHT, APPLYING] if check else stages_of(plan)
+    return [stage_row(stage, check, plan["soak_s"]) for stage in [*([BACK] if again else []), *stages]]
 
 
-def row_of(stage: Stage, check: bool, soak_s: int = 0) -> dict[str, Any]:
+def stage_row(stage: Stage, check: bool, soak_s: int = 0) -> dict[str, Any]:
     """A stage for the role, with its check mode and its pause."""
     return {**asdict(stage), "check": check or stage.verify, "pause": soak_s if stage == SOAKING else 0}
 
 
-def following(stage: str, plan: Mapping[str, Any]) -> str:
+def next_stage(stage: str, plan: Mapping[str, Any]) -> str:
     """The name of the stage after this one."""
-    names = [one.name for one in of_plan(plan)]
+    names = [one.name for one in stages_of(plan)]
     return names[names.index(stage) + 1]
 
 
-def judged(stage: Stage, results: Sequence[Mapping[str, Any]] | None, error: str = "") -> Gate:
+def make_gate(stage: Stage, results: Sequence[Mapping[str, Any]] | None, error: str = "") -> HostState:
     """The gate of a host after a stage.
 
     ``results``: those of the call's two tasks, None if the host is lost; ``error``: why a task failed.
     """
     if results is None:
-        return Gate("lost", reasons=[LOST])
+        return host_state("lost", reasons=[LOST])
     records = [record for result in results for record in result.get("tuning") or () if isinstance(record, Mapping)]
     # a value that waits for a restart was left so on purpose
     waiting = {record["reason"] for record in records if record.get("verdict") == "pending_restart"}
-    found = [(name, text) for name in stage.stops for result in results for text in result.get(name) or ()]
+    # a task that fails returns its sentences alone
+    kept = [{"errors": result.get("failing"), **result} for result in results]
+    found = [(name, text) for name in stage.stops for result in kept for text in result.get(name) or ()]
     said = dict.fromkeys(str(text) for name, text in found if name != "drift" or text not in waiting)
     # these sentences say more than the failure of the last task
-    reasons = [shorten(one_line(text), LONGEST) for text in said or [error] * bool(error)]
+    reasons = [*said] or [error] * bool(error)
     changed = sum(record.get("verdict") == "changed" for record in records)
-    return Gate("failed" if reasons else "ok", changed, reasons)
+    return host_state("failed" if reasons else "ok", changed=changed, reasons=reasons)
 
 
-def left(before: str, gate: Gate, after: str) -> str:
+def values_left(before: str, gate: HostState, after: str) -> str:
     """What is on a host after its batch was taken back or left: ``before``, or ``after`` if that worked, or unknown."""
-    worked = gate.outcome == "ok"
+    worked = gate["outcome"] == "ok"
     if before == "probation":
         return after if worked else "unknown"
     # a call that found nothing says nothing about a host that may have been confirmed
-    return after if before == "unknown" and worked and gate.changed else before
+    return after if before == "unknown" and worked and gate["changed"] else before
 
 
-def values_after(stage: Stage, gate: Gate, before: str) -> str:
+def values_after(stage: Stage, gate: HostState, before: str) -> str:
     """What is on a host after a stage: unchanged, probation, confirmed, or unknown. ``before``: what was there."""
-    if gate.outcome == "lost":
+    if gate["outcome"] == "lost":
         return "unknown" if before in ("probation", "unknown") or stage == APPLYING else "unchanged"
     if stage in (PREFLIGHT, BEFORE):
         # what an earlier attempt left is only gone if the preflight could take it back
-        return "unknown" if before == "unknown" and gate.outcome != "ok" else "unchanged"
+        return "unknown" if before == "unknown" and gate["outcome"] != "ok" else "unchanged"
     if stage == CONFIRMING:
-        return "confirmed" if gate.outcome == "ok" else "unknown"
+        return "confirmed" if gate["outcome"] == "ok" else "unknown"
     return "probation"

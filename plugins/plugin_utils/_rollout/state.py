@@ -20,15 +20,14 @@ from .._pages.text import moment, one_line, plural, shorten
 from .._records.checks import check_slug, plain_json, show
 from .._records.files import locked
 from .._records.record_files import read_json, sentence, write_json
-from . import checking
-from .checking import SCHEMA, BatchState, Document, HostState, Plan, PlannedGuard, Start
+from . import checking, stages
+from .checking import SCHEMA, BatchState, Document, Plan, PlannedGuard, Start
 from .plan import LEAVE_OUT, differences, fingerprint
-from .stages import APPLYING, BEFORE, CONFIRMING, PREFLIGHT, Gate, Stage, following, values_after
+from .stages import HostState, Stage, host_state
 from .windows import Times
 
 FOLDER, FILE = "rollouts", "rollout.json"
 LARGEST_FILE = 1 << 28
-LONGEST_TEXT = 2000
 PATIENCE_S = 60.0
 """How long to wait for another process that holds the lock of the rollout."""
 
@@ -80,7 +79,7 @@ def new(change: str, collection: str, plan: Mapping[str, Any]) -> "Rollout":
                 "attempt": 0,
                 "began": None,
                 "ended": None,
-                "hosts": {host: _host("waiting", "unchanged") for host in batch["hosts"]},
+                "hosts": {host: host_state("waiting", "unchanged") for host in batch["hosts"]},
                 "reasons": [],
                 "guard": None,
             }
@@ -203,42 +202,37 @@ class Rollout:
     def begin(self, number: int, at: str) -> None:
         """A new attempt at a batch. After an interrupted one nobody knows the values of its hosts."""
         batch = self._batch(number)
-        touched = batch["stage"] not in ("", PREFLIGHT.name, BEFORE.name)
+        touched = batch["stage"] not in ("", stages.PREFLIGHT.name, stages.BEFORE.name)
         for name in self.members(number):
             host = batch["hosts"][name]
             unsure = touched and host["values"] in ("unchanged", "probation") and batch["state"] == "running"
-            batch["hosts"][name] = _host("waiting", "unknown" if unsure else host["values"])
+            batch["hosts"][name] = host_state("waiting", "unknown" if unsure else host["values"])
         attempt = batch["attempt"] + 1
-        batch.update({"state": "running", "stage": PREFLIGHT.name, "since": at, "attempt": attempt, "began": at})
+        batch.update({"state": "running", "stage": stages.PREFLIGHT.name, "since": at, "attempt": attempt, "began": at})
         batch.update({"ended": None, "reasons": [], "guard": None})
 
     def stage(self, number: int, stage: str, at: str) -> None:
         """The batch enters a stage of :data:`checking.STAGES`."""
         self._batch(number).update({"stage": stage, "since": at})
 
-    def host(
-        self, number: int, name: str, outcome: str, values: str, changed: int = 0, reasons: Sequence[str] = ()
-    ) -> None:
-        """What became of a host of a batch: words of :data:`checking.OUTCOMES` and :data:`checking.VALUES`."""
-        self._batch(number)["hosts"][name] = _host(outcome, values, changed, reasons)
-
-    def judged(self, number: int, stage: Stage, gates: Mapping[str, Gate]) -> list[str]:
+    def note_gates(self, number: int, stage: Stage, gates: Mapping[str, HostState]) -> list[str]:
         """Note what the hosts of a batch did in a stage; why the batch does not go on, nothing if it does."""
+        hosts = self._batch(number)["hosts"]
         for name, gate in gates.items():
-            before = self._batch(number)["hosts"][name]
-            changed = gate.changed if stage == APPLYING else before["changed"]
-            self.host(number, name, gate.outcome, values_after(stage, gate, before["values"]), changed, gate.reasons)
-        return [f"{name}: {'; '.join(gate.reasons)}" for name, gate in gates.items() if gate.outcome != "ok"]
+            values = stages.values_after(stage, gate, hosts[name]["values"])
+            changed = gate["changed"] if stage == stages.APPLYING else hosts[name]["changed"]
+            hosts[name] = {**gate, "values": values, "changed": changed}
+        return [f"{name}: {'; '.join(gate['reasons'])}" for name, gate in gates.items() if gate["outcome"] != "ok"]
 
     def advance(self, number: int, stage: Stage, reasons: Sequence[str], at: str) -> None:
         """Go on after a stage, or note ``reasons`` and stay in it."""
         if reasons:
             self.stage(number, stage.name, at)
             self._batch(number)["reasons"] = [_text(reason) for reason in reasons]
-        elif stage == CONFIRMING:
+        elif stage == stages.CONFIRMING:
             self.end(number, True, at)
         else:
-            self.stage(number, following(stage.name, self.document["plan"]), at)
+            self.stage(number, stages.next_stage(stage.name, self.document["plan"]), at)
 
     def end(self, number: int, good: bool, at: str, reasons: Sequence[str] = ()) -> None:
         """The batch has ended, good or not. A batch that was stopped keeps its stage."""
@@ -320,12 +314,8 @@ def _told(run: Start) -> str:
     return " ".join(filter(None, ("run", run.get("id"), said)))
 
 
-def _host(outcome: str, values: str, changed: int = 0, reasons: Sequence[str] = ()) -> HostState:
-    return {"outcome": outcome, "values": values, "changed": changed, "reasons": [*map(_text, reasons)]}
-
-
 def _text(value: object) -> str:
-    return shorten(one_line(value), LONGEST_TEXT)
+    return shorten(one_line(value), stages.LONGEST)
 
 
 def _headline(batches: Sequence[BatchState], result: str, last: Start | None) -> str:

@@ -12,8 +12,9 @@ from .._pages.text import DASH, Style, gain, listed, measured, moment, one_line,
 from .._records.grouping import Group, grouped
 from . import checking
 from . import plan as plans
-from .checking import BatchState, Document, HostState, PlannedBatch
+from .checking import BatchState, Document, PlannedBatch
 from .plan import duration
+from .stages import HostState
 from .windows import describe
 
 NAMED = 20  # hosts that a command or a sentence names

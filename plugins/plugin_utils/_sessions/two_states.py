@@ -87,7 +87,7 @@ def planned(
 ) -> dict[str, Any]:
     """The session of a host, and the plan of the play in sentences; ValueError if the host cannot be measured."""
     tunings = {name: hosts[name]["__session_mine"] for name in ready}
-    mine, here = tunings[host], hosts[host]
+    mine = tunings[host]
     partners = [name for name, item in ready.items() if item["measures"] and host in (name, *item["peers"])]
     if mine and not partners:
         raise ValueError(
@@ -100,11 +100,8 @@ def planned(
             f"the change {options['change']} cannot be continued in blocks: name another change, or set "
             "before_after_design to alternate"
         )
-    tuned = states.compliant(mine, here)
-    untouched = states.compliant(mine, {"__tunings_result": here["__session_found"]})
-    known = {record["name"] for record in states.tuning_records(mine, here)}
-    # from there the first values can be set, but nothing leads back to the values found
-    others = sorted(known.difference(tuned, untouched))
+    tuned, untouched, others = states_found(mine, hosts[host])
+    # from others the first values can be set, but nothing leads back to the values found
     if others and design == "alternate":
         raise ValueError(
             f"{', '.join(others)} of {host} has neither the values of the inventory nor those found first, and could "
@@ -144,12 +141,22 @@ def planned(
         "partners": partners,
         "tunings": mine,
         "tuned": tuned,
-        "untouched": [name for name in untouched if name not in tuned],
+        "untouched": untouched,
         "at": time.time(),
         "warnings": warnings if first else [],
         "lines": lines,
         "say": lines,
     }
+
+
+def states_found(mine: Collection[str], here: Mapping[str, Any]) -> tuple[list[str], list[str], list[str]]:
+    """The tunings with the values of the inventory, those of the rest with their first ones, and all others."""
+    tuned = states.compliant(mine, here)
+    untouched = [
+        name for name in states.compliant(mine, {"__tunings_result": here["__session_found"]}) if name not in tuned
+    ]
+    known = {record["name"] for record in states.tuning_records(mine, here)}
+    return tuned, untouched, sorted(known.difference(tuned, untouched))
 
 
 def design_of(tunings: Mapping[str, Collection[str]], hosts: Any) -> tuple[str, list[str]]:

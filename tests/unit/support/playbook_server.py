@@ -114,7 +114,7 @@ def warm() -> None:
         importlib.import_module(OWN + room)
     pages = importlib.import_module(f"{OWN}plugin_utils._pages.pages")
     for form in pages.LONGEST:
-        pages.load_template(form)
+        pages.load_writer(form)
     importlib.import_module("ansible.utils.collection_loader._collection_finder")._AnsibleCollectionFinder._remove()
 
 

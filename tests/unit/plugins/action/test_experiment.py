@@ -295,7 +295,6 @@ def test_the_experiment_ends_at_the_look_at_which_every_level_is_decided(tmp_pat
     assert (again["changed"], again["steps"], again["parts"]) == (False, [], [])
     # nor does it go on with more rounds
     assert planned(tmp_path, **{**WIDE, "max_rounds": 24})["steps"] == [] and on_disk(tmp_path)["stopped"] == 8
-    planned(tmp_path, **WIDE)
     assert again["msg"] == "32 of 32 steps are done"
 
 

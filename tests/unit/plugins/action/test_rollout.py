@@ -118,12 +118,10 @@ def test_the_guard_wants_the_same_limits_for_all_hosts(play: Play, name: str, va
         play.plan(guard=True)
     assert not list(play.folder.iterdir())
     assert play.plan()["sizes"] == [1, 2, 1], "without a guard nothing is measured"
-
-
-def test_the_same_limit_may_be_written_in_several_ways(play: Play) -> None:
-    for host, value in zip(HOSTS, (5, 5.0, "5", "{{ 5 }}"), strict=True):
-        play.hosts[host].update(trusted({"measure_peer": "db1", "report_material_pct": value}))
-    assert play.plan(guard=True)["sizes"] == [1, 2, 1]
+    for host, same in zip(HOSTS, (5, 5.0, "5", "{{ 5 }}"), strict=True):
+        play.hosts[host].update(trusted({"report_material_pct": same, "report_expected_change": []}))
+    play.ended()
+    assert play.plan(guard=True, change="the-same")["sizes"] == [1, 2, 1]
 
 
 @pytest.mark.parametrize("tags, skipped", [(("rps",), ()), (("all",), ("rps",)), (("all",), ("always",))])
@@ -203,24 +201,26 @@ def test_a_lost_host_stops_the_batch_and_its_values_are_unknown(play: Play) -> N
 
 
 @pytest.mark.parametrize(
-    "result, reason",
+    "result, later, reasons",
     [
-        ({"errors": ["rps: the disk is full"]}, "rps: the disk is full"),
-        ({"unreachable": True}, stages.LOST),
-        ({}, "the call failed"),
+        ({"errors": ["rps: full"]}, {}, ["rps: full"]),
+        ({"errors": ["rps: full"]}, {"failed": True, "failing": ["smc: no", "rps: full"]}, ["rps: full", "smc: no"]),
+        ({"unreachable": True}, {}, [stages.LOST]),
+        ({}, {}, ["the call failed"]),
     ],
 )
 def test_values_that_cannot_be_taken_back_are_unknown_with_the_reason(
-    play: Play, result: dict[str, Any], reason: str
+    play: Play, result: dict[str, Any], later: dict[str, Any], reasons: list[str]
 ) -> None:
     play.plan()
     play.apply("app1")
     play.call("app1", tuning=[DRIFTED], drift=[DRIFTED["reason"]])
     stopped(play, "app1")
     play.hosts["app1"]["__rollout_error"] = {"stage": "stopped", "reason": "the call failed"}
+    play.hosts["app1"]["__tunings_later"] = later
     rescued(play, "app1", **result)
     assert play.values(1) == {"app1": "unknown"}
-    assert play.batch(1)["hosts"]["app1"]["reasons"] == [DRIFTED["reason"], reason]
+    assert play.batch(1)["hosts"]["app1"]["reasons"] == [DRIFTED["reason"], *reasons]
 
 
 def test_a_host_that_fails_for_all_in_a_gate_is_not_lost(play: Play) -> None:

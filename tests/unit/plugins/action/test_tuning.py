@@ -105,9 +105,9 @@ def test_a_confirmation_judges_the_requested_state_and_profiles() -> None:
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"zpower_confirm": True, "zpower_rollback": "yes"}, "zpower_confirm keeps .* give only one of them"),
-    ({"zpower_confirm_within": "soon"}, "zpower_confirm_within is 'soon'; seconds, or a duration such as"),
-    ({"zpower_confirm_within": True}, "zpower_confirm_within is True; seconds"),
-    ({"zpower_confirm_within": "-1"}, "zpower_confirm_within is '-1'; seconds"),
+    ({"zpower_confirm_within": "soon"}, "zpower_confirm_within is 'soon'; it must be seconds, or a duration such as"),
+    ({"zpower_confirm_within": True}, "zpower_confirm_within is True; it must be seconds"),
+    ({"zpower_confirm_within": "-1"}, "zpower_confirm_within is '-1'; it must be seconds"),
     ({"zpower_confirm_within": "8d"}, "zpower_confirm_within is '8d'; at most 7d"),
     ({"zpower_confirm_within": "1m", "zpower_checkpoint": "x"}, "zpower_confirm_within is for .* leave out zpower_ch"),
     ({"zpower_confirm_within": "1m", "zpower_lease": 0}, "zpower_confirm_within is for .* leave out zpower_lease"),

@@ -134,7 +134,7 @@ def test_the_options_are_those_of_the_roles(variables: dict[str, Any], calls: li
     ("given", "words"),
     [
         ({"zpower_confirm": "yes", "zpower_rollback": True}, "zpower_confirm keeps values and zpower_rollback takes"),
-        ({"zpower_confirm_within": "10 minutes"}, "zpower_confirm_within is '10 minutes'; seconds, or a duration"),
+        ({"zpower_confirm_within": "10 minutes"}, "zpower_confirm_within is '10 minutes'; it must be seconds"),
         ({"zpower_confirm_within": "{{ nowhere }}"}, "zpower_confirm_within: .*nowhere"),
         ({"zpower_probation": "only"}, "zpower_probation=only is for rollback"),
         ({"zpower_probation": "compare"}, "zpower_probation=compare is for verify"),

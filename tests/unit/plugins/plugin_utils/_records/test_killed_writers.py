@@ -109,7 +109,7 @@ def fixture_versions(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, set
     for _step in writing(folder):
         for path in check_files(folder):
             found[path.relative_to(folder)].add(path.read_bytes())
-    assert len(found) == 23 and max(map(len, found.values())) == 3
+    assert len(found) == 22 and max(map(len, found.values())) == 3
     return found
 
 

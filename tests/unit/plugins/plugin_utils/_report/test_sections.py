@@ -166,10 +166,10 @@ class TestContext:
 
 class TestCost:
     def test_every_end_with_figures_has_both_marks(self) -> None:
-        rows = [row for item in sample("regressed")["comparisons"] for row in view.cpu_rows(item)]
-        rows[0]["after"] = None
-        axis = costs._axis(rows)
-        drawn = [costs.draw_costs(row, axis) for row in rows]
+        found = [cost for item in sample("regressed")["comparisons"] for cost in costs.costs_of(item)]
+        found[0].entry["after"] = None
+        axis = costs.make_axis(found)
+        drawn = [costs.draw(cost, axis) for cost in found]
         assert drawn[0] == ""
         assert all(re.findall(r'class="run (\w+)"', one) == ["change", "before", "after"] for one in drawn[1:])
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import checking, windows
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import checking, stages, windows
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import plan as plans
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state as states
 from documents import places, put, schema_errors
@@ -47,7 +47,7 @@ def fresh(**more: Any) -> states.Rollout:
 def batch_done(rollout: states.Rollout, number: int) -> None:
     rollout.begin(number, AT)
     for name in rollout.document["plan"]["batches"][number - 1]["hosts"]:
-        rollout.host(number, name, "ok", "confirmed", 2)
+        rollout.document["batches"][number - 1]["hosts"][name] = stages.host_state("ok", "confirmed", 2)
     rollout.end(number, True, AT)
 
 
@@ -58,8 +58,10 @@ def stopped() -> states.Rollout:
     rollout.begin(2, AT)
     rollout.stage(2, "soaking", "2026-11-28T21:05:00Z")
     for name in APPS[1:4]:
-        rollout.host(2, name, "ok", "taken back", 2)
-    rollout.host(2, "app5", "failed", "taken back", 2, ["rps of eth0 is 0, and f was wanted"])
+        rollout.document["batches"][1]["hosts"][name] = stages.host_state("ok", "taken back", 2)
+    rollout.document["batches"][1]["hosts"]["app5"] = stages.host_state(
+        "failed", "taken back", 2, ["rps of eth0 is 0, and f was wanted"]
+    )
     rollout.end(2, False, "2026-11-28T21:10:00Z", ["app5 drifted during the soak."])
     rollout.document["batches"][1]["guard"] = copy.deepcopy(GUARD)
     rollout.ended("2026-11-28T21:10:00Z", "results/rollout/20261128T210000Z")
@@ -71,7 +73,7 @@ def interrupted(stage: str = "applying") -> states.Rollout:
     batch_done(rollout, 1)
     rollout.begin(2, AT)
     rollout.stage(2, stage, AT)
-    rollout.host(2, "app2", "ok", "probation", 2)
+    rollout.document["batches"][1]["hosts"]["app2"] = stages.host_state("ok", "probation", 2)
     return rollout
 
 
@@ -159,10 +161,12 @@ class TestHeadline:
     def test_more_than_one_reason_and_text_of_hosts_is_made_harmless(self) -> None:
         rollout = fresh()
         rollout.begin(1, AT)
-        rollout.host(1, "app1", "lost", "unknown", 0, ["a\n\x1b[31mb" + "x" * 5000])
+        rollout.document["batches"][0]["hosts"]["app1"] = stages.host_state(
+            "lost", "unknown", 0, ["a\n\x1b[31mb" + "x" * 5000]
+        )
         reason = rollout.document["batches"][0]["hosts"]["app1"]["reasons"][0]
         assert reason.startswith("a [31mbxxx")
-        assert len(reason) == states.LONGEST_TEXT
+        assert len(reason) == stages.LONGEST
         rollout.end(1, False, AT, ["app1 is lost", "the batch has no host left"])
         rollout.conclude()
         headline = rollout.document["headline"]

@@ -17,6 +17,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import 
     checking,
     keeping,
     plan,
+    stages,
     state,
     summary,
 )
@@ -141,8 +142,8 @@ def test_the_samples_are_what_the_schema_of_the_state_says(name: str) -> None:
 
 
 def test_the_words_are_those_of_the_state() -> None:
-    assert set(summary.STATES) == set(checking.STATES) and set(summary.OUTCOMES) == set(checking.OUTCOMES)
-    assert set(summary.VALUES) == {*checking.VALUES, "left"}
+    assert set(summary.STATES) == set(checking.STATES) and set(summary.OUTCOMES) == set(stages.OUTCOMES)
+    assert set(summary.VALUES) == {*stages.VALUES, "left"}
     assert set(summary.RESULTS) == {*checking.RESULTS, "planned"}
 
 
