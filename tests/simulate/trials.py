@@ -9,6 +9,7 @@ round here, as the mean of the logarithms; pooled.line() does the same with the 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -181,14 +182,13 @@ class Site(NamedTuple):
     """Hosts that measure the same workloads.
 
     ``shared``: share of the variance that all comparisons have in common. ``orders``: how many orders there are; hosts
-    take them in turns. ``kept``: spread of what each host keeps of the state after besides the change.
+    take them in turns.
     """
 
     hosts: int
     workloads: int = 1
     shared: float = 0.0
     orders: int = 1
-    kept: float = 0.0
 
 
 @many
@@ -210,12 +210,9 @@ def drawn(
     length = len(orders[0])
     values = NOISES[noise].draw(rng, plan.hosts * plan.workloads, length, plan.shared)
     means = values.reshape(plan.hosts, plan.workloads, length).mean(axis=1).tolist()
-    kept = rng.normal(0.0, plan.kept, plan.hosts).tolist() if plan.kept else [0.0] * plan.hosts
     return [
-        Host(f"app{number}", order, changed(order, line, change + kept[number]))
-        for number, (line, order) in enumerate(
-            zip(means, (orders[number % len(orders)] for number in range(plan.hosts)), strict=True)
-        )
+        Host(f"app{number}", order, changed(order, line, change))
+        for number, (line, order) in enumerate(zip(means, itertools.cycle(orders)))
     ]
 
 
