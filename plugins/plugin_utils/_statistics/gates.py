@@ -269,12 +269,14 @@ def over_hosts(ratios: Sequence[float], look: Look) -> Effect | None:
 
     def ends(level: float) -> tuple[float, float]:
         if len(logs) < RANKS_FROM:
-            width = student(1.0 - T_SHARE * (1.0 - level) / 2.0, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
+            width = student((1.0 + level) / 2.0, len(logs) - 1) * stdev(logs) / math.sqrt(len(logs))
             return math.exp(fmean(logs) - width), math.exp(fmean(logs) + width)
         outside = _critical(len(logs), 1.0 - level)
         return (math.exp(means[outside - 1]), math.exp(means[-outside])) if outside else (0.0, math.inf)
 
-    return Effect.at(look, math.exp(ranks.median(means)), ends)
+    share = T_SHARE if len(logs) < RANKS_FROM else 1.0
+    found = Effect.at(look._replace(change=share * look.change), math.exp(ranks.median(means)), ends)
+    return found._replace(confidence=look.confidence)
 
 
 @lru_cache(maxsize=256)

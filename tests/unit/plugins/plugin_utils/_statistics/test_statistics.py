@@ -11,7 +11,7 @@ import random
 import statistics
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import gates, looks, series
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import gates, looks, planning, series
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import ranks as stats
 
 TINY = 1e-12
@@ -290,6 +290,11 @@ def test_hosts_that_share_their_level_with_other_levels_need_more_of_them():
     found = gates.over_hosts(ratios, looks.LOOKS[0].shared_by(2))
     assert (found.low, found.high) == (0.0, math.inf)
     assert gates.over_hosts(ratios[:5], looks.LOOKS[0]) is None
+    # only the outer interval of fewer hosts has a share of its level
+    found = gates.over_hosts(ratios[:6], looks.LOOKS[0])
+    widths = math.log(found.high / found.low), math.log(found.inner_high / found.inner_low)
+    wanted = planning.student(1 - 0.85 * 0.0022 / 2, 5) / planning.student(1 - 0.010, 5)
+    assert (found.confidence, widths[0] / widths[1]) == (pytest.approx(0.9978), pytest.approx(wanted))
 
 
 @pytest.mark.parametrize(("hits", "of"), [((0, 6), (6, 6)), ((1, 4), (6, 6)), ((3, 0), (5, 9)), ((2, 9), (30, 16))])
