@@ -16,7 +16,7 @@ import guards
 import rules as of_rules
 import trials
 from noise import NOISES
-from trials import MOST, Outcome, Site, Together
+from trials import MOST, Outcome, Site
 
 Ask = Callable[..., Outcome]
 Rows = Iterator[list[str]]
@@ -151,46 +151,6 @@ def longer(ask: Ask) -> Rows:
         ]
 
 
-PARTS = {
-    "2 hosts, nothing changed": Together(NOISY, Site(2, 7, 0.7, 2)),
-    "10 hosts, nothing changed": Together(NOISY, Site(10, 7, 0.7, 10)),
-    "2 hosts, −10 %": Together(NOISY, Site(2, 7, 0.7, 2), FASTER[10]),
-    "2 hosts, one of 7 workloads −10 %": Together(NOISY, Site(2, 7, 0.7, 2), 0.0, FASTER[10]),
-    "2 hosts, one of 7 workloads −10 %, rounds 2 %": Together("rounds 2 %", Site(2, 7, 0.7, 2), 0.0, FASTER[10]),
-    "2 hosts, nothing changed, control of 5 %": Together(NOISY, Site(2, 7, 0.7, 2), control=NOISY),
-    "2 hosts, nothing changed, drift": Together(
-        "drift 0.5 % per run", Site(2, 7, 0.7, 2), control="drift 0.5 % per run"
-    ),
-}
-
-
-def parts(ask: Ask) -> Rows:
-    """Everything beside the verdict together."""
-    head = [
-        "site",
-        "wrong %",
-        "right %/rounds",
-        "blocked %",
-        "guard fires %",
-        "odd one named %",
-        "another named %",
-    ]
-    yield [*head, "experiments"]
-    for name, plan in PARTS.items():
-        seen = ask(trials.together, plan, experiments=300)
-        right = "IMPROVED" if plan.change else "UNCHANGED"
-        wrong = [word for word in ("IMPROVED", "REGRESSED", "UNCHANGED") if word != right]
-        yield [
-            name,
-            share(seen, *wrong),
-            f"{seen.pct(right):.0f}/{seen.rounds:.0f}",
-            *(f"{seen.pct(word):.1f}" for word in ("blocked", "guard")),
-            f"{seen.pct('named'):.0f}" if plan.odd else "–",
-            share(seen, "misnamed"),
-            counts(seen),
-        ]
-
-
 def sessions(ask: Ask) -> Rows:
     """Measurements that are continued."""
     yield ["noise", "shift between sessions", "wrong %", "UNCHANGED %", "−10 %: found %", "experiments"]
@@ -306,7 +266,6 @@ TABLES: dict[str, Callable[[Ask], Rows]] = {
     "longer": longer,
     "levels": levels,
     "sessions": sessions,
-    "parts": parts,
     "batches": lambda ask: judged(guards.goals(ask)),
     "forecasts": lambda ask: judged(forecasts.goals(ask)),
 }

@@ -39,8 +39,8 @@ class Line(NamedTuple):
     """Whether the states are mixed in time, so that a drift can be told from the change; None: unknown."""
     starts: tuple[tuple[float, ...], tuple[float, ...]] | None
     """If the states have no start of the machine in common: per state and start, the median of its rounds."""
-    sessions: tuple[int, ...] = ()
-    """Per reading the number of its session; empty: there is one."""
+    sessions: tuple[int, ...]
+    """Per reading the number of its session."""
     times: tuple[float, ...] = ()
     """Per reading the second in which its round began; empty if that is unknown.
 
@@ -151,12 +151,6 @@ def sides(item: Line) -> tuple[list[float], list[float]]:
     return series.sides(levelled(item))
 
 
-def _places(item: Line) -> list[list[int]]:
-    """The places of the readings of each session."""
-    sessions = item.sessions or [1] * len(item.readings)
-    return list(by_key((number, place) for place, number in enumerate(sessions)).values())
-
-
 def _of_lines(lines: Sequence[Line], material: float, contrasts: int, step: float) -> Pooled:
     """Pool hosts: fit a slope and a level for each, then compare the residuals of all hosts together."""
     restarted = [item for item in lines if item.starts is not None]
@@ -221,13 +215,13 @@ def _merged(group: Sequence[Line]) -> Line:
             place = slots.index(slot) + 1
     values = _by_slot(group, [[value for _state, value in levelled(item)] for item in group])
     times = _by_slot(group, [item.times for item in group]) if all(item.times for item in group) else {}
-    sessions = {slot: session for item in group for slot, session in zip(item.slots, item.sessions, strict=False)}
+    sessions = {slot: session for item in group for slot, session in zip(item.slots, item.sessions, strict=True)}
     moments = [times[slot] for slot in slots] if times else []
     rising = all(earlier < later for earlier, later in pairwise(moments))
     return first._replace(
         slots=tuple(slots),
         readings=tuple((slot[0], values[slot]) for slot in slots),
-        sessions=tuple(sessions[slot] for slot in slots) if sessions else (),
+        sessions=tuple(sessions[slot] for slot in slots),
         times=tuple(moments) if rising else (),
     )
 
@@ -246,11 +240,11 @@ def _by_slot(group: Sequence[Line], values: Iterable[Sequence[float]]) -> dict[S
 def levelled(item: Line) -> list[Reading]:
     """Each session around 0, and without slope where a drift can be told from the change."""
     flat: list[Reading] = []
-    for places in _places(item):
+    for places in by_key((number, place) for place, number in enumerate(item.sessions)).values():
         readings = [item.readings[place] for place in places]
         if item.alternates:
             flat += series.levelled(readings, [item.times[place] for place in places] if item.times else ())
-        elif readings:
+        else:
             centre = median([value for _state, value in readings])
             flat += [(state, value - centre) for state, value in readings]
     return flat
