@@ -18,7 +18,7 @@ from .._statistics.verdict import INCONCLUSIVE, NO_DATA, Limits
 from . import pooled, site
 from .comparability import Difference, Tunings, check_expected
 from .cpu_cost import OWN_SOURCES
-from .next_steps import ChangeFacts, next_steps
+from .next_steps import next_steps
 from .pair import Comparison, Contrast, compare_pair
 from .published import published_for
 from .shapes import Part, Report, Row
@@ -90,17 +90,12 @@ def compare_change(
         why = next((undecided(row, comparisons) for row in first if row["verdict"] == INCONCLUSIVE), "")
         experiment = outcomes.outcome(loaded.experiment, rows, entries, rounds, loaded.tunings, why)
         verdict = overall_of_experiment(experiment, rows)
-    return {
+    report: Report = {
         "schema": SCHEMA,
         "change": loaded.change,
         "verdict": verdict,
         "headline": experiment["reason"] if experiment else headline(rows, comparisons, len(missing)),
-        "next_steps": next_steps(
-            ChangeFacts(loaded.change, verdict, options.repeat, experiment, tunings=names),
-            rows,
-            comparisons,
-            missing,
-        ),
+        "next_steps": [],
         "counts": count(comparisons),
         "hosts": {"measured": len(_measured(comparisons, "host")), "not_measured": len(missing)},
         "period": _period(rounds),
@@ -140,6 +135,8 @@ def compare_change(
         "method": method(options),
         "repeat": options.repeat,
     }
+    report["next_steps"] = next_steps(report, comparisons)
+    return report
 
 
 def _contrasts(loaded: Loaded, states: tuple[str, str]) -> list[Contrast]:
