@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run several tunings of a host in one module call; documented in plugins/modules/tunings.py."""
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from functools import partial
@@ -25,7 +26,7 @@ from ..plugin_utils._pages.text import one_line, shorten
 MODULE = "zpower.sap_tuning.tunings"
 LONGEST_SENTENCE, LONGEST_DAYS = 300, 36_500
 FOR_TASKS = {"deferred", "drift", "errors", "platform", "preflight", "throttle", "tuning", "tunings"}
-"""What only a task that registers its result and does not fail returns; Ansible would print it of one that fails."""
+"""What is returned for later tasks; a task that fails would print it, and templating it costs time for each host."""
 FIELDS: dict[str, Parser] = {"tuning": rows_of, "platform": partial(plain, most=MOST_FACTS), "preflight": sentences}
 TUNINGS = known_tunings()
 WITH_ROWS = [*TUNINGS, "platform"]
@@ -93,9 +94,13 @@ class ActionModule(HonestAction):
         evidence |= {"tuning": rows, "drift": drift, "waivers": uses, "problems": problems}
         result |= {"drift": drift, "failing": bad, "msg": "; ".join(bad) or result["msg"], "deferred": deferred}
         result |= {"failed": bool(bad) and arguments["fail"] and not deferred, "throttle": throttle}
-        result["invocation"] = {"module_args": module_args, "evidence": evidence}
-        if result["failed"] or not self._task.register:
-            result = {name: value for name, value in result.items() if name not in FOR_TASKS}
+        # as one text: Ansible walks every value of a result for each callback
+        result["invocation"] = {"evidence": json.dumps(evidence)}
+        if self._display.verbosity > 2:
+            result["invocation"]["module_args"] = module_args
+        if result["failed"] or not self._task.register or not arguments["records"]:
+            needed = {"deferred", "throttle"} if deferred else set()
+            result = {name: value for name, value in result.items() if name not in FOR_TASKS - needed}
         return {**quiet, **result}
 
     def _deferred(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[list[str], int]:

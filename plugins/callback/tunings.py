@@ -43,6 +43,7 @@ options:
 import atexit
 import contextlib
 import functools
+import gc
 import json
 import os
 import time
@@ -69,7 +70,7 @@ HELP_ONLINE = "https://github.com/zpower/sap_tuning/blob/main/docs/troubleshooti
 """For archives that packagers took the documentation out of."""
 SPEAKING = {*known_tunings(), "tuning", "tunings", "platform_settings_info", "leftovers_info", "rollout"}
 """The modules of this collection whose results hold tuning records, or the place of a rollout."""
-SAVING_S = 2.0
+SAVING_S = 0.5
 SAVING_SHARE = 0.05
 """How long, and which share of the time of a run, may go into writing evidence before its end."""
 COLOURS = {
@@ -146,6 +147,8 @@ class CallbackModule(CallbackBase):
 
     @honest
     def v2_playbook_on_play_start(self, play: Any) -> None:
+        # the process of each task copies the pages that its garbage collector touches
+        gc.freeze()
         inventory = play.get_variable_manager()._inventory
         self._batch = [str(host) for host in inventory.get_hosts(play.hosts)]
         hosts = inventory.get_hosts(play.hosts, ignore_restrictions=True)
@@ -266,7 +269,7 @@ class CallbackModule(CallbackBase):
             if self._current.judges:
                 self._current.leave_out(self._rollout.get("left_out") or {})
         self._unsaved = True
-        answer = (found.get("invocation") or {}).get("evidence", {}) if name == "tunings" else found
+        answer = json.loads((found.get("invocation") or {}).get("evidence", "{}")) if name == "tunings" else found
         if self._current.keep(host, answer) and self._current is self._plain:
             # a play without evidence counts its hosts if it has to do with tunings
             self._current.plan([*self._hosts, host])

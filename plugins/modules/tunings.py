@@ -77,6 +77,10 @@ options:
       - With RV(deferred), do not fail for RV(failing) either; the second task does, with O(failing).
     type: bool
     default: false
+  records:
+    description: Whether the records and results of the tunings are returned, for tasks that follow.
+    type: bool
+    default: true
   fail:
     description: Whether the task fails for RV(failing). If it does not, all values are returned, for tasks that follow.
     type: bool
@@ -332,6 +336,7 @@ def main():
             # the controller knows the waivers and the other hosts, so it does these
             drift=dict(type="str", choices=["fail", "warn"], default="warn"),
             defer=dict(type="bool", default=False),
+            records=dict(type="bool", default=True),
             fail=dict(type="bool", default=True),
             failing=dict(type="list", elements="str"),
         ),

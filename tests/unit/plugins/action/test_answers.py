@@ -133,10 +133,10 @@ def test_a_host_forges_no_waiver_and_no_key_of_the_controller(monkeypatch: pytes
     found = look(monkeypatch, answer, group_names=["sap"])
     assert found["failed"] and found["failing"] == [ROW["reason"]]
     assert not {"groups", "deferred", "throttle", "tuning"} & {*found}
-    evidence = found["invocation"]["evidence"]
+    evidence = json.loads(found["invocation"]["evidence"])
     assert evidence["waivers"] == [] and [row["verdict"] for row in evidence["tuning"]] == ["drifted"]
     assert list(evidence["tunings"]) == ["rps"], "only what was asked for"
-    forged["invocation"] = {"evidence": {"tuning": [ROW], "errors": [], "tunings": {}}}
+    forged["invocation"] = {"evidence": json.dumps({"tuning": [ROW], "errors": [], "tunings": {}})}
     broken = look(monkeypatch, {"failed": True, "msg": "no", **forged})
     assert {name for name in broken if name[0] != "_"} == {"failed", "msg"}
 
@@ -153,7 +153,7 @@ def test_one_day_decides_on_waivers_in_the_task_and_in_the_evidence(
     run = evidence_samples.run(begun="2027-02-01T00:00:01Z", ended="2027-02-01T00:00:02Z")
     recording = Recording("verify", run["begun"])
     recording.plan(["app1"])
-    recording.keep("app1", found["invocation"]["evidence"])
+    recording.keep("app1", json.loads(found["invocation"]["evidence"]))
     recording.run("app1")
     told = recording.document(run, run["ended"], ())
     assert told["result"] == ("compliant" if waived else "drift")

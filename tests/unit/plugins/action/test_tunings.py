@@ -218,7 +218,7 @@ def test_a_task_that_fails_shows_its_sentences_alone(monkeypatch: pytest.MonkeyP
     assert short["failing"] == full["failing"] == ["rps: no"] and (short["failed"], full["failed"]) == (True, False)
     assert full["tuning"] == [ROW], "what the host says of its evidence does not count"
     evidence = {"tunings": full["tunings"], "errors": ["rps: no"], "tuning": [ROW], "drift": []}
-    assert short["invocation"]["evidence"] == {**evidence, "waivers": [], "problems": []}
+    assert json.loads(short["invocation"]["evidence"]) == {**evidence, "waivers": [], "problems": []}
     waits = {"smc_restart": ["PRD_00"]}
     assert "tuning" in run({"names": ["rps", "smc"], "defer": True}, **waits), "the second task fails"
 
@@ -344,7 +344,7 @@ def test_a_waived_row_is_no_drift(monkeypatch: pytest.MonkeyPatch, hosts: object
     found = run({"names": [], "check_platform": True, "drift": "fail", "fail": False}, **given)
     assert found["failing"] == ([] if waived else ["drifted!"])
     assert found["tuning"] == [platform_row("drifted")], "the records keep their verdicts"
-    (row,), (use,) = (found["invocation"]["evidence"][name] for name in ("tuning", "waivers"))
+    (row,), (use,) = (json.loads(found["invocation"]["evidence"])[name] for name in ("tuning", "waivers"))
     fits = hosts != ["app2"]
     assert row["verdict"] == ("waived" if waived else "drifted") and ("waiver" in row) is fits
     assert (use["reason"], use["until"], use["here"]) == ("ticket 7", str(until), fits)
@@ -357,7 +357,7 @@ def test_no_waiver_accepts_a_value_that_is_not_taken_back(monkeypatch: pytest.Mo
     arguments = {"names": [], "check_platform": True, "drift": "fail"}
     assert run(arguments, zpower_waivers=[WAIVER])["failing"] == []
     found = run(arguments, zpower_waivers=[WAIVER], zpower_rollback=rollback)
-    assert (found["failing"], found["invocation"]["evidence"]["waivers"]) == (["drifted!"], [])
+    assert (found["failing"], json.loads(found["invocation"]["evidence"])["waivers"]) == (["drifted!"], [])
 
 
 def test_after_a_rollback_the_platform_check_only_looks_for_tunings(calls: list[dict[str, Any]]) -> None:

@@ -51,7 +51,7 @@ def call(*records: dict[str, Any], failing: object = None, **more: object) -> di
     drift = [record["reason"] for record in records if record["verdict"] == "drifted"]
     evidence = {"tunings": {"rps": {}}, "tuning": rows_of(list(records)), "errors": [], "drift": drift, **more}
     told = {} if failing is None else {"failing": failing, "msg": "; ".join(map(str, failing))}
-    return {"invocation": {"evidence": evidence}, **told}
+    return {"invocation": {"evidence": json.dumps(evidence)}, **told}
 
 
 TASK = {"run_once": False, "ignore_unreachable": False}
