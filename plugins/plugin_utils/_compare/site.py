@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from .._records.grouping import by_key
 from .._statistics import gates
-from .._statistics.gates import Control, Deviation, Tail
-from .._statistics.hosts import FEWEST_HOSTS
+from .._statistics.gates import FEWEST_HOSTS, Control, Deviation, Tail
 from .._statistics.looks import LOOKS
 from .._statistics.ranks import closed_end, median, short
 from .._statistics.series import Effect

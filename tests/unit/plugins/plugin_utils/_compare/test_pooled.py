@@ -118,7 +118,7 @@ def host(name, values, starts=True, order=None):
         slots.append((state, number))
         readings.append((state, math.log(values[state][number - 1])))
     both = tuple(tuple(values[state]) for state in ("before", "after")) if starts else None
-    return pooled.Line(name, tuple(slots), tuple(readings), True, both)
+    return pooled.Line(name, tuple(slots), tuple(readings), True, both, (1,) * len(slots))
 
 
 def around(level, factor, count=5):
