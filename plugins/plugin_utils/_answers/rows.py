@@ -87,7 +87,7 @@ def merge(rows: list[Row], sent: int) -> list[Row]:
     for row in rows[:MOST_ROWS]:
         found.pop((row["name"], row["subject"]), None)
         found[row["name"], row["subject"]] = row
-    more = f"the host sent {sent:,} records, of which the first {MOST_ROWS:,} are kept"
+    more = f"the host sent {sent:,} records; the first {MOST_ROWS:,} are kept"
     return [*found.values(), *([_unreadable("", "records", more)] if sent > MOST_ROWS else [])]
 
 

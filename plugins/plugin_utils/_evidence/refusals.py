@@ -12,7 +12,7 @@ from .._pages.text import listed
 EXIT_CODE, UNREACHABLE = 2, 4
 """Those of Ansible for a failed host, and for one that could not be reached."""
 LOCAL, NO_HOST = "localhost", "!all"
-"""Hosts of plays that need no inventory, and of the play of a rollout of which every batch is good."""
+"""Hosts of plays that need no inventory, and of the play of a rollout whose batches are all good."""
 
 
 def of_inventory(patterns: Collection[str], sources: Iterable[str], read: Iterable[str]) -> str:

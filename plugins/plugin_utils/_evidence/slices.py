@@ -231,7 +231,7 @@ def _twice(slices: Sequence[Document]) -> Iterator[str]:
         again.update(dict.fromkeys(sorted(seen & names, key=natural)))
         seen |= names
     if again:
-        yield f"in more than one slice, of which the last begun counts: {listed(list(again), MOST_NAMES)}"
+        yield f"in more than one slice (the last begun counts): {listed(list(again), MOST_NAMES)}"
 
 
 def _waivers(slices: Sequence[Document]) -> list[WaiverUse]:

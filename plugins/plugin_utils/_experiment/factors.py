@@ -44,7 +44,7 @@ def _factor(given: object, where: str, known: Mapping[str, Iterable[str]]) -> Fa
     name = _name(item.get("name"), f"{where}.name")
     listed = item.get("levels")
     if not isinstance(listed, list) or len(listed) < 2:
-        raise ValueError(f"factor {name} needs a list of at least two levels, of which one is compared with the others")
+        raise ValueError(f"factor {name} needs a list of at least two levels, so that one is compared with the others")
     levels = [_level(entry, f"factor {name}, levels[{index}]") for index, entry in enumerate(listed)]
     _distinct([level["name"] for level in levels], f"factor {name}")
     _comparable(name, levels)

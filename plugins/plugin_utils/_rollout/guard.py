@@ -114,7 +114,7 @@ def _state(item: Round) -> tuple[str, str, str, str]:
 
 
 def _reasons(rows: Sequence[Row], comparisons: Sequence[Comparison], options: Options) -> tuple[list[str], list[str]]:
-    """What the deciding row says of times that got worse, of which rows of hosts say where, and of other harm."""
+    """What the deciding row says of times that got worse (rows of hosts say where) and of other harm."""
     if not rows:
         return [], []
     first = rows[0]

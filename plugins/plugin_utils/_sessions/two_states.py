@@ -260,7 +260,7 @@ def end(session: Session, host: str, hosts: Any, final: str) -> dict[str, Any]:
 
 
 def _measured(session: Session, host: str, variables: Mapping[str, Any]) -> set[str]:
-    """The phases of which a host has measured a whole round in this session.
+    """Return the phases in which a host has measured a whole round in this session.
 
     Each step begins after the round of the one before. In the last one, every workload of this session must have been
     measured: its records are here.
