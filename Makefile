@@ -75,7 +75,7 @@ evidence: ## how often verdicts are right, on a lab of its own: 50 experiments, 
 	@tests/setup.sh demo
 	@.venv/bin/python tests/evidence/run.py $(CASES)
 
-simulate: ## how often verdicts are right, simulated: about 25 minutes; SHARE=4 for 4 %, CASES='control guard' for some tables
+simulate: ## how often verdicts are right, simulated: about 25 minutes; SHARE=4 for 4 %, CASES='levels sessions' for some tables
 	@tests/setup.sh test
 	@.venv/bin/python tests/simulate/run.py $(if $(SHARE),--share $(SHARE),--write) $(CASES)
 

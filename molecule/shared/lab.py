@@ -261,7 +261,7 @@ class Lab:
         """Write the files that differ from the machine's into the host's layer, and start its process 1."""
         run(["ip", "-netns", self.prefix + name, "address", "add", f"{address}/22", "dev", INTERFACE])
         folder = self.layer(name, address)
-        # The login files of the machine's root are no part of the lab, and slow on some machines.
+        # The login files of the machine's root are not part of the lab, and slow on some machines.
         write(folder + "/root/.bashrc", "")
         with open("/etc/shadow") as handle:
             shadow = handle.read()

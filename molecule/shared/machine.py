@@ -42,7 +42,7 @@ def write(path, text, mode=0o644):
 
 
 def answers(addresses, seconds):
-    """The addresses whose sshd greets within so many seconds, asked over and over until all do."""
+    """The addresses whose sshd greets within this many seconds, asked over and over until all do."""
     greeted, until = set(), time.monotonic() + seconds
     while True:
         for address in addresses:

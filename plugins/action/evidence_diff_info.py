@@ -45,7 +45,7 @@ def compared(options: Mapping[str, Any]) -> tuple[differences.Difference, list[F
         difference["notes"] += dict.fromkeys([*first.notes, *second.notes])
         return difference, [first, second]
     if not host:
-        raise ValueError("host is empty; with a second host, the first of two hosts of one run belongs there")
+        raise ValueError("host is empty; with a second host, give the first of two hosts of one run")
     if options["from"]:
         raise ValueError(f"from is {show(options['from'])}; two hosts are compared in one run, so leave it out")
     run = found.find("to", options["to"] or LATEST)

@@ -20,7 +20,7 @@ class ActionModule(ControllerAction):
         kind, results = options["kind"], Path(options["results"])
         name = slices.run_name(options["run"])
         if not name:
-            raise ValueError("run is empty; the name of a run with slices belongs there")
+            raise ValueError("run is empty; give the name of a run with slices")
         folder = slices.folder_of(results, kind, name)
         document, written, left_out, late = slices.unite(folder, kind, check=self._task.check_mode)
         for line in (*map(slices.called, document["slices"]), *document["problems"]):

@@ -182,7 +182,7 @@ class ActionModule(HonestAction):
         part_of = {name: value for name, value in protocol.items() if value is not None}
         complete = []
         for record in given:
-            wrong = "it is no object"
+            wrong = "it is not an object"
             if isinstance(record, dict):
                 near = record.get("peer") in (rounds.CONTROL_PEER, rounds.LOCAL_PEER)
                 own = {**ids, **({"peer": record["peer"]} if near else {}), "collector": collector()}

@@ -45,7 +45,7 @@ SERIES = {
     **{kind: [f"{kind}_{name}" for name in SETS[kind].LISTS] for kind in SETS if kind != "command"},
     **{"niping": ["bytes"], "enqueue": ["enqueue_loads"], "command": ["commands"]},
 }
-"""The lists of which each combination is one workload in a round."""
+"""The lists; each combination of their values is one workload in a round."""
 
 LIMITS = {
     "niping": niping_request.LIMITS,

@@ -60,7 +60,7 @@ class ActionModule(ControllerAction):
     def planned(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
         refuse_tags(variables)
         if not options["change"]:
-            raise ValueError("rollout_change is not set: the name of the rollout, such as rps-2026-11, belongs there")
+            raise ValueError("it must be rollout_change is not set: the name of the rollout, such as rps-2026-11")
         window = windows.parse(options["not_before"], options["not_after"], options["time_zone"], now())
         asked = self._plan(options, window, variables)
         run, here = state.run_id(), state.controller()
@@ -127,7 +127,7 @@ class ActionModule(ControllerAction):
         if 0 < found["confirm_within_s"] <= soak:
             raise ValueError(
                 f"rollout_confirm_within is {within} and rollout_soak {options['soak']}: the hosts would take "
-                "everything back before it can be confirmed; a time that is longer than the soak belongs there, or auto"
+                "everything back before it can be confirmed; it must be a time that is longer than the soak, or auto"
             )
         return found
 
@@ -256,8 +256,8 @@ def refuse_tags(variables: Mapping[str, Any]) -> None:
     ours = {*known_tunings(), "platform", "always", "tagged", "all"}
     if {*variables.get("ansible_run_tags", ())} - {"all"} or ours & {*variables.get("ansible_skip_tags", ())}:
         raise ValueError(
-            "a rollout knows no tags: its plan must be the same when it is continued; choose the tunings with "
-            "zpower_tunings instead"
+            "a rollout does not support --tags: its plan must be the same when it is continued; choose the tunings "
+            "with zpower_tunings instead"
         )
 
 

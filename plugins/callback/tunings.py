@@ -86,7 +86,7 @@ def now() -> str:
 
 
 def honest(method: Callable[..., None]) -> Callable[..., None]:
-    """An event of which an error ends the run with exit code 2. Ansible would only warn, and might end with 0."""
+    """An event whose error ends the run with exit code 2. Ansible would only warn, and might end with 0."""
 
     @functools.wraps(method)
     def call(self: "CallbackModule", *given: Any, **more: Any) -> None:

@@ -32,7 +32,7 @@ VARIABLES = {
 
 
 def play(folder: Path, name: str, count: int, *arguments: str) -> Ran:
-    """Run a play on so many hosts."""
+    """Run a play on this many hosts."""
     playbook = str(folder / "ping.yml") if name == "ping" else f"zpower.sap_tuning.{name}"
     hosts = {f"app{number:04}": {} for number in range(count)}
     (folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": hosts, "vars": VARIABLES}}), "utf-8")

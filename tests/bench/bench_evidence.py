@@ -30,7 +30,7 @@ def figures() -> Iterator[dict[str, Any]]:
 
 
 def rendered(hosts: int) -> tuple[float, dict[str, int]]:
-    """(CPU seconds of everything about so many hosts, the size of each file)"""
+    """(CPU seconds of everything about this many hosts, the size of each file)"""
     begun = time.process_time()
     made = evidence_samples.fleet(hosts)
     sizes = {form: len("".join(lines(made))) for form, lines in files.FORMATS.items()}

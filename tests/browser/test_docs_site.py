@@ -27,7 +27,7 @@ PAGES = [
 ]
 BACKGROUND = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g)"
 FIRST = 3
-"""Among so many results of a search, the wanted page is expected."""
+"""Among this many results of a search, the wanted page is expected."""
 SEARCHES = {
     "undo": "guide/take_back",
     "exit code": "codes_files_ports",

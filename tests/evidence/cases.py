@@ -65,7 +65,7 @@ def order(rounds: int) -> list[tuple[str, int]]:
 
 
 def compared(report: Report) -> Mapping[str, Any]:
-    """The one comparison of a report that is no control."""
+    """The one comparison of a report that is not a control."""
     (found,) = [item for item in report["comparisons"] if not item["control"]]
     return found
 

@@ -132,7 +132,7 @@ def wanted(arguments: list[str]) -> list[Case]:
     for argument in arguments:
         name, _equals, repeats = argument.partition("=")
         if name not in known or (repeats and not repeats.isdigit()):
-            sys.exit(f"evidence: {argument} is no case; there are {', '.join(known)}, also as {name or 'aa'}=3")
+            sys.exit(f"evidence: {argument} is not a case; there are {', '.join(known)}, also as {name or 'aa'}=3")
         chosen.append(known[name]._replace(repeats=int(repeats)) if repeats else known[name])
     return chosen or list(CASES)
 

@@ -126,7 +126,7 @@ def test_sap_hosts_have_their_own_usr_sap_and_share_sapmnt():
 
 
 def killed_with(made):
-    """Kill a start as soon as so many namespaces are there; False if it came to its end before."""
+    """Kill a start as soon as this many namespaces are there; False if it came to its end before."""
     with subprocess.Popen([hosts.PROGRAM, "up", "--name", NAME, "--hosts", "40"], stdout=subprocess.DEVNULL) as started:
         while len(namespaces()) < made and started.poll() is None:
             time.sleep(0.01)

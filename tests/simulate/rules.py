@@ -160,7 +160,7 @@ def costing(count: int, workloads: int, sigma: float, more: float, number: int) 
 
 @many
 def resending(count: int, workloads: int, share: float, after: float, bursts: bool, number: int) -> Seen:
-    """So many TCP retransmits per run before and after the change; ``bursts``: most of them in few rounds."""
+    """This many TCP retransmits per run before and after the change; ``bursts``: most of them in few rounds."""
     rng = generator(f"resending {count} {workloads} {share} {bursts} {number}")
     mean = np.full((count, workloads, 2, ROUNDS), RUNS * share)
     mean[:, :, 1] = RUNS * after
@@ -360,7 +360,7 @@ def of_stalls(ask: Ask) -> Iterator[Goal]:
 
 @many
 def slow(rounds: int, kind: str, share: float, times: float, number: int) -> Seen:
-    """Rounds of single round trips with 2 % noise, of which this share takes so many times as long after the change.
+    """Rounds of single round trips with 2 % noise, of which this share takes this many times as long after the change.
 
     In both states 3 of 1,000 take twenty times as long, if the share does not take longer than that anyway.
     """

@@ -16,14 +16,14 @@ import guards
 import rules as of_rules
 import trials
 from noise import NOISES
-from trials import MOST, Outcome, Site, Together
+from trials import MOST, Outcome, Site
 
 Ask = Callable[..., Outcome]
 Rows = Iterator[list[str]]
 """The head of a table, and its rows."""
 
 FASTER = {5: -math.log(0.95), 10: -math.log(0.9)}
-"""Logarithm of a change by so many percent less time."""
+"""Logarithm of a change by this many percent less time."""
 
 SITES = {
     "1 comparison": (Site(1), 2000),
@@ -101,67 +101,8 @@ def share(outcome: Outcome, *words: str) -> str:
 CONTROLS = [("rounds 2 %", 6), ("rounds 3 %", 6), (NOISY, 6), (NOISY, 8), (NOISY, 12), ("drift 0.5 % per run", 6)]
 
 
-def held(ask: Ask, noise: str, rounds: int, moved: float) -> Outcome:
-    """A control."""
-    return ask(trials.control, noise, moved, rounds, experiments=500 if moved else 2000)
-
-
-def control(ask: Ask) -> Rows:
-    """How often the control blocks."""
-    yield ["control", "blocks in %, nothing moved", "moved by 10 %", "experiments"]
-    for noise, rounds in CONTROLS:
-        still, moved = (held(ask, noise, rounds, change) for change in (0.0, FASTER[10]))
-        what = f"{noise}, {rounds} rounds per state"
-        yield [what, share(still, "blocked"), share(moved, "blocked"), counts(still, moved)]
-
-
-def tail(ask: Ask, name: str, workloads: int, times: float) -> Outcome:
-    """Longest round trips."""
-    return ask(trials.guard, name, workloads, times, experiments=1000)
-
-
-def guard(ask: Ask) -> Rows:
-    """How often the guard of the longest round trip fires."""
-    head = [
-        "longest round trips",
-        "fires in %: unchanged, 1 workload",
-        "unchanged, 7",
-        "twice as long, 7",
-        "three times, 7",
-    ]
-    yield [*head, "experiments"]
-    for name in trials.TAILS:
-        cells = [tail(ask, name, *case) for case in ((1, 1.0), (7, 1.0), (7, 2.0), (7, 3.0))]
-        yield [name, *(share(cell, "fires") for cell in cells), counts(*cells)]
-
-
 STARTS = [(1, 6), (2, 3), (4, 2), (5, 2), (6, 2), (8, 2)]
-
-
 SPREADS = (0.02, 0.03)
-
-
-def restart(ask: Ask, shape: tuple[int, int], spread: float, change: float, known: bool) -> Outcome:
-    """States that are reached by a restart."""
-    return ask(trials.starts, *shape, spread, change, known, experiments=1000)
-
-
-def starts(ask: Ask) -> Rows:
-    """States that are reached by a restart."""
-    head = ["spread of starts", "starts × rounds per state", "rounds as unit: wrong %", "starts as unit: wrong %"]
-    yield [*head, "UNCHANGED %", "−10 %: found %", "experiments"]
-    for spread in SPREADS:
-        for shape in STARTS:
-            unit = [restart(ask, shape, spread, 0.0, known) for known in (False, True)]
-            ten_less = restart(ask, shape, spread, FASTER[10], True)
-            yield [
-                f"{100 * spread:.0f} %",
-                f"{shape[0]} × {shape[1]}",
-                *(share(outcome, *CHANGES) for outcome in unit),
-                f"{unit[1].pct('UNCHANGED'):.0f}",
-                f"{ten_less.pct('IMPROVED'):.0f}",
-                counts(*unit, ten_less),
-            ]
 
 
 def levels(ask: Ask) -> Rows:
@@ -182,40 +123,11 @@ def levels(ask: Ask) -> Rows:
             ]
 
 
-MIXES = {
-    "1 host": Site(1, 7, 0.7),
-    "2 hosts, one order": Site(2, 7, 0.7),
-    "2 hosts, own orders": Site(2, 7, 0.7, 2),
-    "5 hosts, one order": Site(5, 7, 0.7),
-    "5 hosts, three orders": Site(5, 7, 0.7, 3),
-    "5 hosts, own orders": Site(5, 7, 0.7, 5),
-    "6 hosts, one order": Site(6, 7, 0.7),
-    "6 hosts, own orders": Site(6, 7, 0.7, 6),
-    "10 hosts, one order": Site(10, 7, 0.7),
-    "10 hosts, own orders": Site(10, 7, 0.7, 10),
-    "2 hosts, own orders, each keeps an effect of 3 %": Site(2, 7, 0.7, 2, 0.03),
-    "5 hosts, own orders, each keeps an effect of 3 %": Site(5, 7, 0.7, 5, 0.03),
-    "10 hosts, own orders, each keeps an effect of 3 %": Site(10, 7, 0.7, 10, 0.03),
-}
-
-
-def mix(ask: Ask, shape: Site, change: float) -> Outcome:
-    """Some hosts."""
-    return ask(trials.site, NOISY, shape, change, MOST, "random", experiments=200 if change else 1000)
-
-
-def mixes(ask: Ask) -> Rows:
-    """Few and many hosts, with one order and with several."""
-    yield ["hosts", "wrong %", "UNCHANGED %/rounds", "−10 %: found %/rounds", "experiments"]
-    for name, shape in MIXES.items():
-        none, ten_less = (mix(ask, shape, change) for change in (0.0, FASTER[10]))
-        yield [
-            name,
-            share(none, *CHANGES),
-            f"{none.pct('UNCHANGED'):.0f}/{none.rounds:.0f}",
-            f"{ten_less.pct('IMPROVED'):.0f}/{ten_less.rounds:.0f}",
-            counts(none, ten_less),
-        ]
+MIXES = [
+    *(Site(hosts, 7, 0.7) for hosts in (1, 2, 5, 6, 10)),
+    *(Site(hosts, 7, 0.7, orders) for hosts, orders in ((2, 2), (5, 3), (5, 5), (6, 6), (10, 10))),
+]
+"""Few and many hosts, with one order and with several."""
 
 
 LONG = [NOISY, "runs lognormal, sigma 0.15", "AR(1) 0.8", "bimodal: 15 % in 15 % of the rounds", *SQUARES[:6:2]]
@@ -236,46 +148,6 @@ def longer(ask: Ask) -> Rows:
             f"{five_less.pct('IMPROVED'):.0f}/{five_less.pct('UNCHANGED'):.1f}",
             f"{ten_less.pct('IMPROVED'):.0f}/{ten_less.rounds:.0f}",
             counts(none, ten_less),
-        ]
-
-
-PARTS = {
-    "2 hosts, nothing changed": Together(NOISY, Site(2, 7, 0.7, 2)),
-    "10 hosts, nothing changed": Together(NOISY, Site(10, 7, 0.7, 10)),
-    "2 hosts, −10 %": Together(NOISY, Site(2, 7, 0.7, 2), FASTER[10]),
-    "2 hosts, one of 7 workloads −10 %": Together(NOISY, Site(2, 7, 0.7, 2), 0.0, FASTER[10]),
-    "2 hosts, one of 7 workloads −10 %, rounds 2 %": Together("rounds 2 %", Site(2, 7, 0.7, 2), 0.0, FASTER[10]),
-    "2 hosts, nothing changed, control of 5 %": Together(NOISY, Site(2, 7, 0.7, 2), control=NOISY),
-    "2 hosts, nothing changed, drift": Together(
-        "drift 0.5 % per run", Site(2, 7, 0.7, 2), control="drift 0.5 % per run"
-    ),
-}
-
-
-def parts(ask: Ask) -> Rows:
-    """Everything beside the verdict together."""
-    head = [
-        "site",
-        "wrong %",
-        "right %/rounds",
-        "blocked %",
-        "guard fires %",
-        "odd one named %",
-        "another named %",
-    ]
-    yield [*head, "experiments"]
-    for name, plan in PARTS.items():
-        seen = ask(trials.together, plan, experiments=300)
-        right = "IMPROVED" if plan.change else "UNCHANGED"
-        wrong = [word for word in ("IMPROVED", "REGRESSED", "UNCHANGED") if word != right]
-        yield [
-            name,
-            share(seen, *wrong),
-            f"{seen.pct(right):.0f}/{seen.rounds:.0f}",
-            *(f"{seen.pct(word):.1f}" for word in ("blocked", "guard")),
-            f"{seen.pct('named'):.0f}" if plan.odd else "–",
-            share(seen, "misnamed"),
-            counts(seen),
         ]
 
 
@@ -326,7 +198,7 @@ class Goals:
         quiet, quiet_ten = (self.cells(ORDINARY, places, change) for change in (0.0, FASTER[10]))
         wrong = "nothing changed, any number of comparisons: wrong"
         yield self.most(wrong, 3, self.cells(others, places, 0.0), *CHANGES)
-        groups = [mix(ask, shape, 0.0) for shape in MIXES.values() if not shape.kept]
+        groups = [ask(trials.site, NOISY, shape, 0.0, MOST, "random", experiments=1000) for shape in MIXES]
         yield self.most("nothing changed, 1 to 10 hosts with one order or several: wrong", 3, groups, *CHANGES)
         yield self.least("nothing changed, 2 % noise: UNCHANGED", 80, quiet, "UNCHANGED")
         many = self.cells([NOISY], places[1:3], FASTER[10])
@@ -336,11 +208,14 @@ class Goals:
         drifting = self.cells(DRIFTS, places, 0.0)
         yield self.least("nothing changed, drift up to 0.5 % per run: UNCHANGED", 90, drifting, "UNCHANGED")
         yield self.most("square waves of 2 to 8 rounds: wrong", 5, self.cells(SQUARES, places, 0.0), *CHANGES)
-        restarted = [restart(ask, shape, spread, 0.0, True) for shape in STARTS for spread in SPREADS]
+        restarted = [
+            ask(trials.starts, *shape, spread, 0.0, True, experiments=1000) for shape in STARTS for spread in SPREADS
+        ]
         yield self.most("states reached by restarts: wrong", 5, restarted, *CHANGES)
-        yield self.most("a control that did not move blocks", 2, [held(ask, *row, 0.0) for row in CONTROLS], "blocked")
-        guards = [tail(ask, name, workloads, 1.0) for name in trials.TAILS for workloads in (1, 7)]
-        yield self.most("the guard of the longest round trip fires without a cause", 2, guards, "fires")
+        held = [ask(trials.control, noise, 0.0, rounds, experiments=2000) for noise, rounds in CONTROLS]
+        yield self.most("a control that did not move blocks", 2, held, "blocked")
+        tails = [ask(trials.guard, name, count, 1.0, experiments=1000) for name in trials.TAILS for count in (1, 7)]
+        yield self.most("the guard of the longest round trip fires without a cause", 2, tails, "fires")
         yield self.rounds("−10 %, 2 % noise: median rounds", 6, quiet_ten)
         yield self.rounds("nothing changed, 2 % noise: median rounds", 8, quiet)
 
@@ -389,13 +264,8 @@ TABLES: dict[str, Callable[[Ask], Rows]] = {
     "five": five,
     "ten": ten,
     "longer": longer,
-    "mixes": mixes,
     "levels": levels,
     "sessions": sessions,
-    "starts": starts,
-    "control": control,
-    "guard": guard,
-    "parts": parts,
     "batches": lambda ask: judged(guards.goals(ask)),
     "forecasts": lambda ask: judged(forecasts.goals(ask)),
 }

@@ -9,6 +9,7 @@ round here, as the mean of the logarithms; pooled.line() does the same with the 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -18,8 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net.histogram import WIDTH
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import (
     MUST_MATCH,
     SHOWN,
@@ -85,7 +84,7 @@ class Outcome(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """A goal: at most, or at least, so many percent of the experiments of the worst cell have one of the words."""
+    """A goal: at most, or at least, this many percent of the experiments of the worst cell have one of the words."""
 
     text: str
     limit: float
@@ -181,14 +180,13 @@ class Site(NamedTuple):
     """Hosts that measure the same workloads.
 
     ``shared``: share of the variance that all comparisons have in common. ``orders``: how many orders there are; hosts
-    take them in turns. ``kept``: spread of what each host keeps of the state after besides the change.
+    take them in turns.
     """
 
     hosts: int
     workloads: int = 1
     shared: float = 0.0
     orders: int = 1
-    kept: float = 0.0
 
 
 @many
@@ -210,12 +208,9 @@ def drawn(
     length = len(orders[0])
     values = NOISES[noise].draw(rng, plan.hosts * plan.workloads, length, plan.shared)
     means = values.reshape(plan.hosts, plan.workloads, length).mean(axis=1).tolist()
-    kept = rng.normal(0.0, plan.kept, plan.hosts).tolist() if plan.kept else [0.0] * plan.hosts
     return [
-        Host(f"app{number}", order, changed(order, line, change + kept[number]))
-        for number, (line, order) in enumerate(
-            zip(means, (orders[number % len(orders)] for number in range(plan.hosts)), strict=True)
-        )
+        Host(f"app{number}", order, changed(order, line, change))
+        for number, (line, order) in enumerate(zip(means, itertools.cycle(orders)))
     ]
 
 
@@ -352,69 +347,3 @@ def levels(noise: str, count: int, change: float, number: int) -> Seen:
     wrong = any(word in ("IMPROVED", "REGRESSED") for word in words.values())
     same = [word for word in words.values() if word == "UNCHANGED"]
     return ["wrong"] * wrong + ["found"] * (last == "IMPROVED") + ["same"] * (len(same) == len(words)), rounds
-
-
-class Together(NamedTuple):
-    """A site with everything that stands beside its verdict. ``odd``: what the last workload is worth beside that."""
-
-    noise: str
-    site: Site
-    change: float = 0.0
-    odd: float = 0.0
-    control: str = "rounds 2 %"
-    tail: str = "lognormal, sigma 1"
-
-
-@many
-def together(plan: Together, number: int) -> Seen:
-    """The whole report under stopping: control, guard and the tests of single workloads beside the verdict.
-
-    ``blocked``: a control moved. ``guard``: the one of the longest round trip fires. ``named``: the odd workload
-    differs from the others. ``misnamed``: another workload or a host does.
-    """
-    seed = f"together {number}"
-    rng = generator(seed)
-    hosts, workloads = plan.site.hosts, plan.site.workloads
-    orders = [looks.order(f"{seed} {name % plan.site.orders}", MOST) for name in range(hosts)]
-    length = 2 * MOST
-    values = NOISES[plan.noise].draw(rng, hosts * workloads, length, plan.site.shared)
-    values = values.reshape(hosts, workloads, length)
-    after = np.array([[state == AFTER for state in order] for order in orders])
-    values += plan.change * after[:, None, :]
-    values[:, -1] += plan.odd * after
-    controls = NOISES[plan.control].draw(rng, hosts, length, 0.0)[:, None, :]
-    worst = longest(rng, plan.tail, hosts * (workloads + 1), length).reshape(hosts, workloads + 1, length)
-    measured = np.concatenate([values, controls], axis=1).tolist()
-    records: list[list[Round]] = [[] for _place in range(length)]
-    for name, order in enumerate(orders):
-        for place, item in enumerate(Host(f"app{name}", order, [0.0] * length).records(length)):
-            for series, line in enumerate(measured[name]):
-                value = math.exp(-line[place])
-                records[place].append(
-                    replace(
-                        item,
-                        host=f"app{name}",
-                        workload=CONTROL if series == workloads else item.workload._replace(name=f"{series}"),
-                        values=(value,) * RUNS,
-                        median=value,
-                        longest=math.exp(worst[name, series, place]),
-                    )
-                )
-    reports = []
-
-    def judge(rounds: int) -> str:
-        known = [item for found in records[: 2 * rounds] for item in found]
-        reports.append(compare_change(Loaded("simulated", known)))
-        return str(reports[-1]["verdict"])
-
-    word, used = until_decided(judge)
-    rows = reports[-1]["pooled"]
-    named = [item["name"] for item in rows[0]["deviations"]]
-    odd = [name for name in named if plan.odd and name.endswith(f"{workloads - 1}")]
-    seen = {
-        "blocked": any(row["cause"] == "control" for row in rows),
-        "guard": any("longest round trip" in sentence for row in rows for sentence in row["guards"]),
-        "named": bool(odd),
-        "misnamed": len(odd) < len(named),
-    }
-    return [word, *(name for name, so in seen.items() if so)], used

@@ -39,7 +39,7 @@ ON_TREE = """\
 class Site:
     """Hosts of this machine, each with a tree that the tuning rps works on, and the collection for them.
 
-    Those measure against ``peer``, which is no host of the play, if nothing else is said.
+    Those measure against ``peer``, which is not a host of the play, if nothing else is said.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -115,7 +115,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nameless": ({"zpower_change": ""}, "zpower_change is empty: name the change"),
     "unknown": ({"measure_peer": "app9"}, "measure_peer is app9; it takes the inventory name of another host"),
     "again": ({}, "name another change"),
-    "nowhere": ({"zpower_results": "/dev/null"}, "/dev/null is no directory"),
+    "nowhere": ({"zpower_results": "/dev/null"}, "/dev/null is not a directory"),
 }
 
 

@@ -83,7 +83,7 @@ def test_a_row_says_what_the_capture_is(checked: Run) -> None:
 
 
 def test_a_capture_that_cannot_be_read_says_so(checked: Run) -> None:
-    assert f"{BROKEN} is no archive" in checked.said and f"{ENCRYPTED} is encrypted" in checked.said
+    assert f"{BROKEN} is not an archive" in checked.said and f"{ENCRYPTED} is encrypted" in checked.said
     assert "captures/*real*: No such file" in checked.said
     assert "Traceback" not in checked.said
 

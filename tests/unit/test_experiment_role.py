@@ -180,7 +180,7 @@ STEP_2 = {"phase": "every-4", "round": 2}
     [
         ("here", ["app1", "app2"], []),
         ("elsewhere", ["app1", "app2"], ["app2"]),
-        # a peer that is no host of the play is left as it is
+        # a peer that is not a host of the play is left as it is
         ("elsewhere", ["app1"], []),
     ],
 )

@@ -60,7 +60,7 @@ def of_file(read, path, folder):
 
 @pytest.fixture(params=[*targets.OF_TEXT, *targets.OF_BYTES, *targets.OF_FILES])
 def parser(request, tmp_path):
-    """(a parser of text, texts for it); what it refuses is no matter here."""
+    """(a parser of text, texts for it); what it refuses is not a matter here."""
     parse, corpus, more = {**targets.OF_TEXT, **targets.OF_BYTES, **targets.OF_FILES}[request.param]
     if request.param in targets.OF_FILES:
         parse = of_file(parse, more, tmp_path)

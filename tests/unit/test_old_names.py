@@ -24,7 +24,7 @@ CALLS: dict[str, tuple[dict[str, Any], str]] = {
     "report": ({"change": "c1"}, "there is no measurement record of change c1"),
     "scaling": ({"change": "c1", "x": "params.jobs"}, "c1"),
     "trend": ({}, "results on the controller: No such file or directory"),
-    "unite": ({}, "the name of a run with slices belongs there"),
+    "unite": ({}, "give the name of a run with slices"),
     "workload": ({"side": "client", "command": [{"name": "job", "argv": ["true"]}]}, '"collector": {"collection"'),
 }
 DEFAULTS = {

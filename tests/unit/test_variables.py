@@ -99,7 +99,7 @@ def test_a_name_that_is_not_listed_as_own_is_refused() -> None:
 def test_templates_are_checked_with_what_they_stand_for() -> None:
     given = {"rps_every": "{{ n }}", "zpower_own_variables": "{{ mine }}", "zpower_mine": 1}
     values: dict[str, Any] = {"rps_every": "x", "zpower_own_variables": ["zpower_mine"]}
-    assert list(mistakes(given, values.__getitem__)) == ["rps_every is 'x'; a whole number belongs there"]
+    assert list(mistakes(given, values.__getitem__)) == ["rps_every is 'x'; it must be a whole number"]
 
     def undefined(_name: str) -> Any:
         raise ValueError("nowhere")
@@ -188,7 +188,7 @@ def test_every_playbook_refuses_before_it_touches_a_host(tmp_path: Path, playboo
     command += ["-e", "zpower_confirm_whitin=10m", "-e", "measure_workloads=iperf", "-e", "rps_state={{rps_every}}"]
     done = ansible_playbook(*command, cwd=tmp_path)
     said = refused(done)
-    assert said.startswith("measure_workloads has 'iperf'; one of niping, ")
+    assert said.startswith("measure_workloads has 'iperf'; it must be one of niping, ")
     assert "there is no variable 'zpower_confirm_whitin'; did you mean zpower_confirm_within?" in said
     if playbook != "captures":  # its first play has the controller only
         assert "there is no variable 'rps_evry'; did you mean rps_every? (app2)" in said

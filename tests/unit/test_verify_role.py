@@ -52,7 +52,7 @@ def test_the_real_rows_and_an_error_that_is_no_drift(tmp_path: Path) -> None:
 
 
 def test_a_tag_chooses_what_is_looked_at(tmp_path: Path) -> None:
-    """That one host does not have the tuning of the tag is no error."""
+    """That one host does not have the tuning of the tag is not an error."""
     hosts = {"both": {"zpower_tunings": TUNINGS}, "other": {"zpower_tunings": TUNINGS[1:]}}
     status, text, names = verify(tmp_path, hosts, "--tags", "smc_r")
     assert status == 0, text

@@ -16,10 +16,10 @@ PIECE = 256 * 1024
 
 # Unpacked bytes. A sosreport with full logs has a few GiB.
 MOST_UNPACKED = 8 << 30
-# Unpacked bytes per byte of the archive, from so many unpacked bytes on. Zeros, the usual bomb, pack 1:1028 with gzip,
-# 1:6756 with xz and about 1:650,000 with bzip2; the files of real captures pack about 1:30. Names and short files pack
-# better, so that SHORT_FILE is left out for each: a tar of 13,488 files of /sys (Linux 6, x86-64) packed 1:53 with gzip
-# and 1:118 with xz, one of 400 CPUs that are quite alike 1:145 and 1:455.
+# Unpacked bytes per byte of the archive, from this many unpacked bytes on. Zeros, the usual bomb, pack 1:1028 with
+# gzip, 1:6756 with xz and about 1:650,000 with bzip2; the files of real captures pack about 1:30. Names and short files
+# pack better, so that SHORT_FILE is left out for each: a tar of 13,488 files of /sys (Linux 6, x86-64) packed 1:53 with
+# gzip and 1:118 with xz, one of 400 CPUs that are quite alike 1:145 and 1:455.
 MOST_RATIO = 200
 RATIO_FROM = 128 << 20
 SHORT_FILE = 1024
@@ -85,7 +85,7 @@ class Budget:
             raise Exceeded("more than %d MiB of %s were read" % (MOST_READ >> 20, self.name))
 
     def keep(self, stream, size):
-        """Copy so many bytes of a Stream to the private file; returns the content, as an Entry has it."""
+        """Copy this many bytes of a Stream to the private file; returns the content, as an Entry has it."""
         self._kept += size
         if self._kept > MOST_KEPT:
             raise Exceeded("%s holds more than %d MiB besides logs" % (self.name, MOST_KEPT >> 20))

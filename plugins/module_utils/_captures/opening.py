@@ -51,7 +51,7 @@ def open_capture(path):
     except OSError as error:
         raise refused("cannot read the capture %s" % path, error) from error
     except ValueError as error:
-        raise HostError("the capture %r is no path: it has characters that no name of a file has" % path) from error
+        raise HostError("the capture %r is not a path: it has characters that no name of a file has" % path) from error
     return _open(path, (found.st_dev, found.st_ino, found.st_size, found.st_mtime))
 
 

@@ -117,9 +117,9 @@ def _no_archive(stream):
     elif stream.kind and not stream.packed:
         what = "is packed with %s: pack it as tar with gzip, xz or bzip2" % stream.kind
     elif stream.packed:
-        what = "is no tar archive"
+        what = "is not a tar archive"
     else:
-        what = "is no archive: a capture is a folder, or a tar archive packed with gzip, xz or bzip2"
+        what = "is not an archive: a capture is a folder, or a tar archive packed with gzip, xz or bzip2"
     return HostError("%s %s" % (stream.archive, what))
 
 
@@ -173,7 +173,7 @@ def _entry(member, path, found, stream):
         known = found.resolve(target, follow=False)[1]
         if known is None or known.kind == FOLDER:
             raise HostError(
-                "%s holds %s as a hard link to %s, which is no earlier file of the archive"
+                "%s holds %s as a hard link to %s, which is not an earlier file of the archive"
                 % (stream.archive, shown(path[1:]), shown(target[1:]))
             )
         return known

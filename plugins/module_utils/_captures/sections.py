@@ -60,7 +60,7 @@ def _without_failure(body):
 
 
 def supportconfig_sections(text):
-    """The Sections of a text of supportconfig; blank lines at the end of a body are no part of it."""
+    """The Sections of a text of supportconfig; blank lines at the end of a body are not part of it."""
     sections = []
     for header, body in _bodies(list(_SUPPORTCONFIG.finditer(text)), text):
         missing = body.startswith("ERROR: Command not found")

@@ -59,7 +59,7 @@ class Journal:
         self.checkpoint = checkpoint or ""
         if self.checkpoint and not _CHECKPOINT_NAME.match(self.checkpoint):
             raise InputError(
-                "checkpoint: '%s' is no name; use up to 64 letters and digits, and after the first one also . _ -"
+                "checkpoint: '%s' is not a name; use up to 64 letters and digits, and after the first one also . _ -"
                 % self.checkpoint
             )
         self.folder = os.path.join(self._base, CHECKPOINT + self.checkpoint) if self.checkpoint else self._base

@@ -8,7 +8,7 @@ SCHEMA = "zpower.sap_tuning/journal/1"
 
 
 def parse(text, name):
-    """The data in a journal of the tuning called name. Raises ValueError if the text is no such journal."""
+    """The data in a journal of the tuning called name. Raises ValueError if the text is not such a journal."""
     try:
         data = json.loads(text)
     except RecursionError as error:

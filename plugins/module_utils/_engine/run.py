@@ -89,7 +89,7 @@ class Run:
         return dict(result, diff={"before": "", "after": ""}, **self.tuning.extra_results())
 
     def _nothing(self):
-        return nothing_to_take_back(self.tuning.name, "has nothing of it" if self.back.keys() else "is empty")
+        return nothing_to_take_back(self.tuning.name, "has none of it" if self.back.keys() else "is empty")
 
     def _unseen(self):
         """{subject name: error} of the subjects whose plan is not permitted, or that the way back cannot read."""
@@ -154,7 +154,7 @@ class Run:
             for key, entry in journal.entries.items():
                 for text in [entry["first"]] + entry["ours"]:
                     if not self.tuning.legible(key, text):
-                        raise journal.broken("entry %r: %r is no value of it" % (key, text))
+                        raise journal.broken("entry %r: %r is not a value of it" % (key, text))
         self._adopted = []
         if not self.journal.checkpoint:
             known = {key for journal in journals for key in journal.entries}

@@ -18,7 +18,7 @@ _GROUPS = re.compile(r"[0-9a-fA-F]{1,8}(,[0-9a-fA-F]{8}){1,255}\Z")
 _DIGITS = re.compile(r"[0-9]{1,8}(,[0-9]{8})*\Z")
 _GROUP = re.compile(r"^[0-9a-fA-F]{1,8}\Z")
 MOST_CPUS = 8192  # of the largest Linux kernels
-# the numbers of so many CPUs, one by one, have fewer characters
+# the numbers of this many CPUs, one by one, have fewer characters
 _LONGEST = 8 * MOST_CPUS
 
 
@@ -60,7 +60,7 @@ def parse_cpus(text):
 
 
 def list_or_none(text):
-    """parse_list(); None without a text, and for one that is no list."""
+    """parse_list(); None without a text, and for one that is not a list."""
     try:
         return parse_list(text) if text else None
     except ValueError:

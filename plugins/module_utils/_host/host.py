@@ -285,7 +285,7 @@ class Host:
 
     @as_owner
     def remove(self, path):
-        """Remove a file durably. It is no error if the file is absent."""
+        """Remove a file durably. It is not an error if the file is absent."""
         target = self.path(path)
         try:
             os.unlink(target)

@@ -164,7 +164,7 @@ def _matches(glob, path):
 
 
 def number(text, fields=None):
-    """The numbers, in decimal, that the kernel reads for a sysctl with so many; empty if it refuses the text.
+    """The numbers, in decimal, that the kernel reads for a sysctl with this many; empty if it refuses the text.
 
     kernel/sysctl.c: proc_get_long() takes 0x and the 0 of octal numbers, and what follows the last number is ignored.
     """

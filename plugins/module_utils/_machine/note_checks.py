@@ -31,7 +31,7 @@ Seen = namedtuple("Seen", "host processes why units")
 _LINES = 5
 _ALL_UNITS = ("uuidd.socket", "uuidd.service", "sysstat.service", "sysctl-logger.service")
 _CGROUPS = "/sys/fs/cgroup"
-# the disks of which saptune sets the scheduler, beside those of SCSI and multipath devices; DASD are none of them
+# the disks whose scheduler saptune sets, beside SCSI and multipath devices; DASD are not among them
 _DISKS = ("nvme", "vd", "xvd")
 NONE = ("none", "noop")
 

@@ -131,7 +131,7 @@ def main(path):
         except OSError as error:
             errors.append("%s: %s" % (" ".join(words), error.strerror or error))
         except (ValueError, IndexError):
-            errors.append("%s: this is no entry" % " ".join(words))
+            errors.append("%s: this is not an entry" % " ".join(words))
     return errors
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Start processes, recognize them later and end them. A process id alone is no identity: it is used again."""
+"""Start processes, recognize them later and end them. A process id alone does not identify it: it is used again."""
 
 import contextlib
 import functools

@@ -12,7 +12,7 @@ _LONGEST = 255
 _MOST_SECONDS = 5e11
 _MOST_CPUS = 65536
 _MOST_FIELDS = 64
-# A mask of so many CPUs has nine characters per 32 of them.
+# A mask of this many CPUs has nine characters per 32 of them.
 _LONGEST_MASK = _MOST_CPUS // 32 * 9
 
 

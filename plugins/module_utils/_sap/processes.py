@@ -18,7 +18,7 @@ from .._host.kernel import int_or_none
 Process = namedtuple("Process", "pid parent program arguments policy priority")
 
 
-# they start, control or check an instance, and are no part of it
+# they start, control or check an instance, and are not part of it
 _HELPERS = ("sapcontrol", "sapcpe", "sappfpar", "sapstart", "sapstartsrv")
 
 

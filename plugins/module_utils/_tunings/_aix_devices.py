@@ -24,7 +24,7 @@ def check_name(name, where):
     """Raises InputError if this cannot be the name of a device or an attribute."""
     if not isinstance(name, str) or not _NAME.match(name):
         raise InputError(
-            "%s: '%s' is no name of AIX; use letters and digits, and after the first one also . _ -" % (where, name)
+            "%s: '%s' is not a name of AIX; use letters and digits, and after the first one also . _ -" % (where, name)
         )
 
 
@@ -36,7 +36,9 @@ def texts(values, where):
     for name, value in values.items():
         check_name(name, where)
         if value is None or isinstance(value, (bool, list, dict)):
-            raise InputError("%s: %s is no text and no number: write it in quotes as lsattr shows it" % (where, name))
+            raise InputError(
+                "%s: %s is neither text nor a number: write it in quotes as lsattr shows it" % (where, name)
+            )
         text = str(value).strip()
         if re.search(r"[\x00-\x1f]", text):
             raise InputError("%s: the value of %s has a line break or another control character" % (where, name))
@@ -73,7 +75,7 @@ class DeviceTuning(Tuning):
         return None, ""
 
     def missing(self, name, error):
-        """The reason if a missing attribute is no mistake; raises InputError if it is one."""
+        """The reason if a missing attribute is not a mistake; raises InputError if it is one."""
         known = ", ".join(sorted(one.name for one in self.devices.attributes(name)))
         raise InputError("%s; %s has %s" % (error, name, known or "no attributes"))
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What would stop tunings on this host, found without writing anything.
 
-A value that differs from the request is no reason to stop.
+A value that differs from the request is not a reason to stop.
 """
 
 import os
@@ -119,7 +119,7 @@ def _of_folder(host, folder, at):
         return "the folder is under the control of the user with id %d; it must belong to root" % way.owner
     if way.loose is not None:
         return too_open(_shown(host, way.loose))
-    return "" if os.path.isdir(at) else "%s is no folder" % _shown(host, at)
+    return "" if os.path.isdir(at) else "%s is not a folder" % _shown(host, at)
 
 
 def _of_file_system(at):

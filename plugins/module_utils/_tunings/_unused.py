@@ -11,7 +11,7 @@ from .._host.host import Host, HostError
 
 
 def unused(names):
-    """Those of these tunings of which this host has no file: no journal, no stored value, no temporary file.
+    """Return those of these tunings that have no file on this host: no journal, no stored value, no temporary file.
 
     In doubt a tuning counts as used, so that its own code says what is wrong.
     """
@@ -25,7 +25,7 @@ def unused(names):
 
 
 def _left(host):
-    """The names of all tunings of which the host has files, and some other names. Raises HostError in doubt."""
+    """Return the names of all tunings with files on the host, and some other names. Raises HostError in doubt."""
     found = {stem(name) for name in _journals(host)}
     for folder in folders(host):
         _check(host, folder)

@@ -62,7 +62,7 @@ def parse_value(where, given):
     if size:
         return str(int(size.group(1)) << 10 * (1 + "KMGTPE".index(size.group(2))))
     if not _VALUE.match(text):
-        raise InputError("values: %s: %r is no value: give a whole number, such as 16384 or 16K" % (where, given))
+        raise InputError("values: %s: %r is not a value: give a whole number, such as 16384 or 16K" % (where, given))
     return str(number(text)) if number(text) is not None else text
 
 
@@ -165,7 +165,7 @@ class AixTunables(Tuning):
         entry, low, high = self._asked[name], number(row.low), number(row.high)
         value = number(entry["value"])
         if row.unit != "string" and None not in (low, high) and (value is None or not low <= value <= high):
-            wrong = "no number like 16K" if value is None else "out of range"
+            wrong = "not a number like 16K" if value is None else "out of range"
             raise InputError("values: %s: %s is %s, %s to %s" % (name, entry["value"], wrong, row.low, row.high))
         upward_only = row.kind == "I" and None not in (value, number(row.current)) and value < number(row.current)
         if not entry["stored"] and (row.kind == "R" or upward_only):
@@ -264,7 +264,7 @@ class AixTunables(Tuning):
             )
             return
         if entry["stored"] and not kept:
-            # a default is no line, for defaults change with the level
+            # a default is not a line, for defaults change with the level
             stored.wanted = None if default else value
             for knob in live:
                 knob.wanted = stored.wanted

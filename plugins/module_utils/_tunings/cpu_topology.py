@@ -47,7 +47,7 @@ class CpuTopology(SysctlTuning):
         return {KEY: str(int(self.params["sw_siblings"]))}
 
     def running_knobs(self):
-        # the 0 of a guest is no value to go back to after it has moved to an LPAR
+        # the 0 of a guest is not a value to go back to after it has moved to an LPAR
         key, family = (REAL, REAL) if self.informed else (FILE, KEY)
         return [Knob(key, RUNNING, KEY, family, self._running())]
 

@@ -45,7 +45,9 @@ def port_range(instances, others):
     numbers, found = set(), set()
     for one in instances:
         if not re.match(r"^[0-9]{1,2}\Z", one):
-            raise InputError("sap_ports: '%s' is no instance number; write two digits in quotes, such as '00'" % one)
+            raise InputError(
+                "sap_ports: '%s' is not an instance number; write two digits in quotes, such as '00'" % one
+            )
         numbers.add(int(one))
     for one in others:
         match = _PORT_RANGE.match(one)

@@ -8,7 +8,7 @@ Kernel: Documentation/networking/smc-sysctl.rst, net/smc/smc_sysctl.c.
 from ._sysctls import SysctlTuning
 from ._system import sysctl_path
 
-# the kernel keeps a number of seconds in jiffies, up to 1000 of which are a second
+# the kernel keeps a number of seconds in jiffies, at most 1000 per second
 _LONGEST_S = (2**31 - 1) // 1000
 
 

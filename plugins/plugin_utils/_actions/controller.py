@@ -71,7 +71,7 @@ def check_tags(tags: list[str]) -> None:
 
 
 class HonestAction(ActionBase):
-    """An action of which a host decides nothing: facts with names of its variables are refused, answers are parsed.
+    """Base action in which hosts decide nothing: facts named like its variables are refused, answers are parsed.
 
     It also refuses variables that are misspelt or of a wrong type. The callback does so for all hosts at once, before a
     playbook of the collection begins; this is for plays of the user's own, and for variables of roles and tasks.

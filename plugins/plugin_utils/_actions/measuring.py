@@ -67,7 +67,7 @@ def encoded(command: Any) -> Any:
 def calibrated_loops(folder: Path, peer: str) -> dict[str, int]:
     """Loops by workload name, from the oldest record of each workload with this peer (or loopback) below ``folder``.
 
-    The oldest, so that every later round of the change repeats the first. Files that are no sound records do not count.
+    The oldest, so that every later round of the change repeats the first. Invalid records do not count.
     """
     oldest: dict[str, tuple[str, int]] = {}
     for path in sorted(folder.glob("*.json")):
@@ -128,7 +128,7 @@ def check_writable(folder: Path) -> None:
     while not there.exists():
         there = there.parent
     if not there.is_dir():
-        raise ValueError(f"no record can be written below {folder}: {there} is no directory")
+        raise ValueError(f"no record can be written below {folder}: {there} is not a directory")
     if not os.access(there, os.W_OK | os.X_OK):
         raise ValueError(f"no record can be written below {folder}: {there} is not writable")
 

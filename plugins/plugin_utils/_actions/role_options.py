@@ -100,7 +100,7 @@ def _confirm_within(value: Any) -> str | None:
     if value == UNLIMITED:
         return "0"
     if _seconds(value, "zpower_confirm_within") > LONGEST:
-        raise ValueError(f"zpower_confirm_within is {value!r}; at most {LONGEST // 86400}d belong there")
+        raise ValueError(f"zpower_confirm_within is {value!r}; it must be at most {LONGEST // 86400}d")
     return str(value).strip()
 
 

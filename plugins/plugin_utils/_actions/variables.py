@@ -102,7 +102,7 @@ KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "path": (_text, "a path"),
     "raw": (lambda value: value, ""),
 }
-"""The conversion of each type, which raises for other values, and what belongs there."""
+"""The conversion of each type, which raises for other values, and what would be right."""
 _PERCENT = (lambda value: 0 < value <= 100, "a number above 0 and at most 100")
 _NOT_NEGATIVE = (lambda value: value >= 0, "a number of at least 0")
 _ROUNDS = (lambda value: 1 <= value <= MOST_ROUNDS, f"a whole number from 1 to {MOST_ROUNDS}")
@@ -206,7 +206,7 @@ def mistakes(variables: Mapping[str, Any], value_of: Callable[[str], Any] | None
             return None
 
     if "_raw_params" in variables:
-        yield f"-e has {_shown(variables['_raw_params'])}, which gives no value; name=value belongs there"
+        yield f"-e has {_shown(variables['_raw_params'])}, which gives no value; it must be name=value"
     of_host = variables.get("ansible_facts", ())  # facts.check() has the sentence about these
     texts = (name for name in variables if isinstance(name, str) and name not in of_host)
     # other letters may only look like ours
@@ -263,13 +263,13 @@ def _check(has: str, spec: Mapping[str, Any], value: Any) -> None:
     if choices and {str(found), "off" if found is False else ""}.isdisjoint(choices):
         near = get_close_matches(str(found).lower(), choices, n=1)
         meant = f" (did you mean {near[0]}?)" if near else ""
-        raise ValueError(f"{has} {_shown(value)}; one of {', '.join(choices)} belongs there{meant}")
+        raise ValueError(f"{has} {_shown(value)}; it must be one of {', '.join(choices)}{meant}")
     errors = ArgumentSpecValidator(dict(spec["options"])).validate(found).error_messages if "options" in spec else ()
     if errors:
         raise ValueError(f"{has} {_shown(value)}: {errors[0]}")
     right, belongs = RANGES.get(has.removesuffix(" is"), (None, ""))
     if right and not right(found):
-        raise ValueError(f"{has} {_shown(value)}; {belongs} belongs there")
+        raise ValueError(f"{has} {_shown(value)}; it must be {belongs}")
 
 
 def _converted(has: str, kind: str, value: Any, fields: Iterable[str] | None = None) -> Any:
@@ -278,7 +278,7 @@ def _converted(has: str, kind: str, value: Any, fields: Iterable[str] | None = N
     try:
         return convert(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{has} {_shown(value)}; {belongs} belongs there") from None
+        raise ValueError(f"{has} {_shown(value)}; it must be {belongs}") from None
 
 
 def _shown(value: Any) -> str:
@@ -288,7 +288,7 @@ def _shown(value: Any) -> str:
 
 
 def refusal(sentences: Mapping[str, Iterable[str]], hosts: int) -> str:
-    """One text for {sentence: the hosts that it is about} of a play with so many hosts; what is too long is counted."""
+    """One text for {sentence: its hosts} of a play with this many hosts; what is too long is counted."""
     said = ""
     for place, (sentence, names) in enumerate(sentences.items()):
         of = list(names)

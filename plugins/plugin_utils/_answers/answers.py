@@ -73,7 +73,7 @@ def sentences(value: object) -> list[str]:
 
 
 def output(value: object) -> str:
-    """Text of several lines, of which the end counts; empty for anything else."""
+    """Text of several lines, whose end counts; empty for anything else."""
     return clean(value[-LONGEST_OUTPUT:]) if isinstance(value, str) else ""
 
 
@@ -149,7 +149,7 @@ def heard(given: Mapping[str, Any], fields: Mapping[str, Parser]) -> Answer:
     if given.get("deprecations"):
         # what ansible-core takes from them may end its run
         found["warnings"] = [*found.get("warnings", []), *sentences(given["deprecations"])]
-    if isinstance(given.get("exception"), str):  # newer versions of ansible-core hold an object, of which msg says all
+    if isinstance(given.get("exception"), str):  # newer versions of ansible-core hold an object, whose msg says all
         found["exception"] = output(given["exception"])
     if _is(code := given.get("rc"), int):
         found["rc"] = code

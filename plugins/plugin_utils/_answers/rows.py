@@ -71,8 +71,8 @@ def _scalar(item: object) -> Any:
 def rows_of(records: object) -> list[Row]:
     """The rows of one host.
 
-    If a subject has several records, the last one counts. An entry that is no tuning record gives a failed row with the
-    reason.
+    If a subject has several records, the last one counts. An entry that is not a tuning record gives a failed row
+    with the reason.
     """
     if records is None:
         return []
@@ -87,13 +87,13 @@ def merge(rows: list[Row], sent: int) -> list[Row]:
     for row in rows[:MOST_ROWS]:
         found.pop((row["name"], row["subject"]), None)
         found[row["name"], row["subject"]] = row
-    more = f"the host sent {sent:,} records, of which the first {MOST_ROWS:,} are kept"
+    more = f"the host sent {sent:,} records; the first {MOST_ROWS:,} are kept"
     return [*found.values(), *([_unreadable("", "records", more)] if sent > MOST_ROWS else [])]
 
 
 def _row(item: object) -> Row:
     if not isinstance(item, Mapping):
-        return _unreadable("", "record", "the host sent something that is no tuning record")
+        return _unreadable("", "record", "the host sent something that is not a tuning record")
     name, subject = (_name(item.get(key)) for key in ("name", "subject"))
     verdict = item.get("verdict")
     if verdict not in VERDICTS:

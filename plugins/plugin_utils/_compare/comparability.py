@@ -6,9 +6,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any, NamedTuple
 
-from .._records.round import MUST_MATCH, SHOWN, SIDES, Items, Round
+from .._records.grouping import by_key
+from .._records.round import MUST_MATCH, SHOWN, SIDES, Round
 from .._statistics.ranks import median
 from .._statistics.verdict import beyond
 
@@ -17,7 +19,7 @@ NEVER_DECLARED = ("workload.tool", "workload.metric", "workload.metric_unit", "w
 """Figures of two tools, two metrics or two units cannot be compared."""
 
 MACHINE = ("hostname", "address")
-"""They must match unless one boot id shows the same start of the machine: another server is no change of this one."""
+"""They must match unless one boot id shows the same start of the machine: another server is not a change here."""
 IF_KNOWN = ("entitlement", "sap_kernel")
 """They must match if all rounds of both states know them: a switch of the polarization can make the first known, and
 only root and <sid>adm see the second."""
@@ -25,6 +27,7 @@ only root and <sid>adm see the second."""
 ELAPSED = "elapsed_s"
 """This metric means nothing without the amount of work."""
 UNITS = "workload.units"
+TRANSPORT = "workload.transport"
 INTERFACE, RPS_CPUS = MUST_MATCH.index("interface"), SHOWN.index("rps_cpus")
 TOOK_EFFECT = ("changed", "compliant", "drifted")
 """Outside check mode a drifted tuning was set and read back: only its value at the next boot is wrong."""
@@ -76,27 +79,44 @@ def differences(before: Sequence[Round], after: Sequence[Round], expected: Seque
     Rounds without the fingerprint of an end are ignored for that end; a fingerprint known in one state only differs.
     ``expected``: patterns of items that may differ between the states (not within one).
     """
-    found = list(_differing(WORKLOAD_MUST_MATCH, "workload.", _workloads(before), _workloads(after), True, expected))
-    found += _named_differences(
-        "workload.params.", [{item.workload.params for item in rounds} for rounds in (before, after)], expected
-    )
-    found += _named_differences("context.", [{item.context for item in rounds} for rounds in (before, after)], expected)
-    # The transport may differ: comparing TCP with SMC is the purpose of such a change.
-    transports: list[set[Items]] = [{(way,) for way in ways(rounds)} for rounds in (before, after)]
-    found += _differing(("transport",), "workload.", transports[0], transports[1], False)
-    for index, side in enumerate(SIDES):
-        ends = [{end for item in rounds if (end := item.ends[index])} for rounds in (before, after)]
-        if ends[0] == ends[1] and len(ends[0]) <= 1:
-            continue
-        old, new = ({end.must for end in known} for known in ends)
-        found += _differing(MUST_MATCH, f"{side}.", old, new, True, expected)
-        boots = {end.boot_id for known in ends for end in known}
-        another = None in boots or len(boots) > 1
-        for place, name in enumerate(SHOWN):
-            shown: list[set[Items]] = [{(end.shown[place],) for end in known} for known in ends]
-            must = (name in IF_KNOWN or (another and name in MACHINE)) and (None,) not in shown[0] | shown[1]
-            found += _differing((name,), f"{side}.", shown[0], shown[1], must, expected)
+    states = [_values(rounds) for rounds in (before, after)]
+    names = sorted({*states[0], *states[1]})
+    items = [f"workload.{name}" for name in WORKLOAD_MUST_MATCH]
+    items += [name for prefix in ("workload.params.", "context.") for name in names if name.startswith(prefix)]
+    items += [TRANSPORT, *(f"{side}.{name}" for side in SIDES for name in (*MUST_MATCH, *SHOWN))]
+    found = []
+    for item in items:
+        old, new = (state.get(item, set()) - {None} for state in states)
+        if old != new or len(old) > 1:
+            must = _must_match(item, states)
+            declared = must and max(len(old), len(new)) <= 1 and item not in NEVER_DECLARED and _matches(item, expected)
+            found.append(Difference(item, _listed(old), _listed(new), must and not declared, declared))
     return found
+
+
+def _values(rounds: Sequence[Round]) -> dict[str, set[str | None]]:
+    """All values of each item in the rounds of a state; an item that a round does not have has none."""
+    found: dict[str, set[str | None]] = {TRANSPORT: {*ways(rounds)}}
+    for workload, context, ends in {(item.workload, item.context, item.ends) for item in rounds}:
+        known = [(f"workload.{name}", getattr(workload, name)) for name in WORKLOAD_MUST_MATCH]
+        known += [(f"workload.params.{name}", value) for name, value in workload.params]
+        known += [(f"context.{name}", value) for name, value in context]
+        for side, end in zip(SIDES, ends, strict=True):
+            texts = zip((*MUST_MATCH, *SHOWN), (*end.must, *end.shown), strict=True) if end else ()
+            known += [(f"{side}.{name}", value) for name, value in texts]
+        for item, value in known:
+            found.setdefault(item, set()).add(None if value is None else str(value))
+    return found
+
+
+def _must_match(item: str, states: Sequence[Mapping[str, set[str | None]]]) -> bool:
+    side, _dot, name = item.partition(".")
+    if side not in SIDES or name not in SHOWN:
+        # comparing TCP with SMC is the purpose of such a change
+        return item != TRANSPORT
+    boots, values = (set().union(*(state.get(key, ()) for state in states)) for key in (f"{side}.boot_id", item))
+    another = None in boots or len(boots) > 1
+    return (name in IF_KNOWN or (another and name in MACHINE)) and None not in values
 
 
 def unequal_work(
@@ -111,39 +131,10 @@ def unequal_work(
         yield Difference(UNITS, f"{median(old):.12g}", f"{median(new):.12g}", not declared, declared)
 
 
-def _named_differences(
-    prefix: str, states: Sequence[set[tuple[tuple[str, str], ...]]], expected: Sequence[str]
-) -> Iterator[Difference]:
-    """Differences of items with free names; an item that a state does not have is unknown there."""
-    if states[0] == states[1] and len(states[0]) <= 1:
-        return
-    names = sorted({name for state in states for items in state for name, _value in items})
-    old, new = ({tuple(dict(items).get(name) for name in names) for items in state} for state in states)
-    yield from _differing(names, prefix, old, new, True, expected)
-
-
 def ways(rounds: Sequence[Round]) -> list[str]:
     """The transports of a state: ``tcp``, or ``smc`` with the mode that its connections got."""
     known = {f"{item.workload.transport}: {link}" for item in rounds for link in item.links}
     return sorted(known | {item.workload.transport for item in rounds if not item.links})
-
-
-def _workloads(rounds: Sequence[Round]) -> set[Items]:
-    kinds = {item.workload for item in rounds}
-    values = [[getattr(kind, name) for name in WORKLOAD_MUST_MATCH] for kind in kinds]
-    return {tuple(None if value is None else str(value) for value in found) for found in values}
-
-
-def _differing(
-    names: Sequence[str], prefix: str, before: set[Items], after: set[Items], must: bool, expected: Sequence[str] = ()
-) -> Iterator[Difference]:
-    for index, name in enumerate(names):
-        old, new = ({items[index] for items in state} - {None} for state in (before, after))
-        if old != new or len(old) > 1:
-            item = prefix + name
-            declared = must and len(old) <= 1 and len(new) <= 1 and item not in NEVER_DECLARED
-            declared = declared and _matches(item, expected)
-            yield Difference(item, _listed(old), _listed(new), must and not declared, declared)
 
 
 def _listed(values: Iterable[str | None]) -> str:
@@ -154,6 +145,7 @@ def _listed(values: Iterable[str | None]) -> str:
 class RecordedTuning:
     """One tuning and subject of one host over the whole change."""
 
+    host: str
     name: str
     subject: str
     states: dict[str, set[str]] = field(default_factory=lambda: {"before": set(), "after": set()})
@@ -173,6 +165,11 @@ class RecordedTuning:
         return f"{self.name} {self.subject}".strip()
 
     @property
+    def where(self) -> str:
+        """Name, subject and host."""
+        return f"{self.title} on {self.host}"
+
+    @property
     def differs(self) -> bool:
         """Whether the states have nothing in common."""
         return bool(self.states["before"] and self.states["after"]) and not self.states["before"] & self.states["after"]
@@ -188,59 +185,82 @@ class RecordedTuning:
         """Note why the states may not be compared; the first reason stays."""
         self.blocks = self.blocks or reason
 
+    def add(self, item: Mapping[str, Any], record: Mapping[str, Any], phase: str) -> None:
+        """Note what a file of this phase records of the tuning."""
+        verdict = record["verdict"]
+        # In check mode "after" is a prediction; "before" is the state that was in force during the measurement.
+        state = record.get("before" if item["check_mode"] else "after")
+        if state is not None:
+            self.states[phase].add(_in_force(state))
+        if phase == "before":
+            self.first = self.first or state
+            if verdict == "failed":
+                self.block(f"{self.where} could not be taken back before round {item['round']}")
+            return
+        self.last = record
+        self.found = self.found or record.get("before")
+        if item["check_mode"]:
+            self.block(f"{self.where} was only tried in check mode")
+        elif verdict not in TOOK_EFFECT + NO_EFFECT_WANTED:
+            self.block(f"{self.where} did not take effect before round {item['round']} ({verdict})")
+
+    def complete(self) -> None:
+        """Fill in the first state if only the tuning saw it, and block states that overlap or vary."""
+        if not self.states["before"] and self.found is not None:
+            self.first = self.found
+            self.states["before"].add(_in_force(self.found))
+        shared = self.states["before"] & self.states["after"]
+        if shared and self.states["before"] != self.states["after"] and self.took_effect:
+            self.block(f"{self.title} had the same value in rounds of both phases")
+        for phase, values in self.states.items():
+            if len(values) > 1:
+                self.block(f"{self.where} was not the same in all rounds of the state {phase}")
+
+    def entry(self) -> dict[str, Any]:
+        """The entry of the section "What changed" of the report."""
+        last, effect = self.last or {}, self.took_effect
+        return {
+            "host": self.host,
+            "name": self.name,
+            "subject": self.subject,
+            "before": self.first,
+            **{name: last.get(name) for name in ("wanted", "after", "verdict")},
+            "took_effect": effect,
+            "reason": f"{self.blocks}." if effect is False else last.get("reason") or "",
+            **{name: last.get(name) or [] for name in ("conflicts", "remarks", "sources")},
+            "undo": last.get("undo") or "",
+        }
+
 
 class Tunings:
     """All recorded tunings of each host of a change, from its tunings files."""
 
     def __init__(self, files: Iterable[Mapping[str, Any]], phases: tuple[str, str] = ("before", "after")) -> None:
         """``phases``: the names of the states before and after in the files."""
-        self.hosts: dict[str, dict[tuple[str, str], RecordedTuning]] = {}
         states = dict(zip(phases, ("before", "after"), strict=True))
+        known: dict[tuple[str, ...], RecordedTuning] = {}
         for item in sorted(files, key=lambda item: (item["host"], states.get(item["phase"], ""), item["round"])):
-            if item["phase"] in states:
-                for record in item["tunings"]:
-                    if not _is_empty(record):
-                        self._add(item, record, states[item["phase"]])
-        for host, tunings in self.hosts.items():
-            for tuning in tunings.values():
-                _complete(tuning, host)
-
-    def _add(self, item: Mapping[str, Any], record: Mapping[str, Any], phase: str) -> None:
-        key = record["name"], record["subject"]
-        tuning = self.hosts.setdefault(item["host"], {}).setdefault(key, RecordedTuning(*key))
-        verdict = record["verdict"]
-        # In check mode "after" is a prediction; "before" is the state that was in force during the measurement.
-        state = record.get("before" if item["check_mode"] else "after")
-        if state is not None:
-            tuning.states[phase].add(_in_force(state))
-        where = f"{tuning.title} on {item['host']}"
-        if phase == "before":
-            tuning.first = tuning.first or state
-            if verdict == "failed":
-                tuning.block(f"{where} could not be taken back before round {item['round']}")
-            return
-        tuning.last = record
-        tuning.found = tuning.found or record.get("before")
-        if item["check_mode"]:
-            tuning.block(f"{where} was only tried in check mode")
-        elif verdict not in TOOK_EFFECT + NO_EFFECT_WANTED:
-            tuning.block(f"{where} did not take effect before round {item['round']} ({verdict})")
+            for record in item["tunings"] if item["phase"] in states else ():
+                if not _is_empty(record):
+                    key = item["host"], record["name"], record["subject"]
+                    known.setdefault(key, RecordedTuning(*key)).add(item, record, states[item["phase"]])
+        for tuning in known.values():
+            tuning.complete()
+        self.hosts = by_key((tuning.host, tuning) for _key, tuning in sorted(known.items()))
 
     def blocks(self, hosts: Sequence[str]) -> str | None:
         """Why the states of a pair of hosts may not be compared; None if they may, or if no tuning was recorded."""
         if not self.hosts:
             return None
-        tunings = [tuning for host in hosts for _key, tuning in sorted(self.hosts.get(host, {}).items())]
-        for tuning in tunings:
-            if tuning.blocks:
-                return tuning.blocks
-        return None if any(tuning.differs for tuning in tunings) else NOTHING_CHANGED
+        tunings = [tuning for host in hosts for tuning in self.hosts.get(host, ())]
+        blocked = next((tuning.blocks for tuning in tunings if tuning.blocks), None)
+        return blocked or (None if any(tuning.differs for tuning in tunings) else NOTHING_CHANGED)
 
     def swapped(self, states: Mapping[str, Sequence[Round]]) -> str | None:
         """A sentence if the fingerprints of each state show the CPU masks that RPS had in the other one."""
         item = next(item for rounds in states.values() for item in rounds)
         for place, host in enumerate((item.host, item.peer)):
-            for tuning in self.hosts.get(host, {}).values():
+            for tuning in self.hosts.get(host, ()):
                 if tuning.name != "rps":
                     continue
                 wanted, shown = (
@@ -251,11 +271,9 @@ class Tunings:
                     return f"the labels of the states are swapped: on {host} the rounds before show RPS as it was after"
         return None
 
-    def changes(self) -> list[dict[str, Any]]:
-        """The section "What changed" of the report: one entry per host and tuning."""
-        return [
-            _entry(host, tuning) for host, found in sorted(self.hosts.items()) for _key, tuning in sorted(found.items())
-        ]
+    def __iter__(self) -> Iterator[RecordedTuning]:
+        """All tunings, by host, name and subject."""
+        return chain.from_iterable(self.hosts.values())
 
 
 def _shown_masks(states: Mapping[str, Sequence[Round]], place: int, interface: str) -> list[set[str]]:
@@ -277,35 +295,6 @@ def _is_empty(record: Mapping[str, Any]) -> bool:
     return record["verdict"] == "compliant" and not any(value for state in states for value in state.values())
 
 
-def _complete(tuning: RecordedTuning, host: str) -> None:
-    """Fill in the first state if only the tuning saw it, and block states that overlap or vary."""
-    if not tuning.states["before"] and tuning.found is not None:
-        tuning.first = tuning.found
-        tuning.states["before"].add(_in_force(tuning.found))
-    shared = tuning.states["before"] & tuning.states["after"]
-    if shared and tuning.states["before"] != tuning.states["after"] and tuning.took_effect:
-        tuning.block(f"{tuning.title} had the same value in rounds of both phases")
-    for phase, values in tuning.states.items():
-        if len(values) > 1:
-            tuning.block(f"{tuning.title} on {host} was not the same in all rounds of the state {phase}")
-
-
 def _in_force(state: Mapping[str, Any]) -> str:
     running = state.get("running")
     return json.dumps(state if running is None else running, sort_keys=True)
-
-
-def _entry(host: str, tuning: RecordedTuning) -> dict[str, Any]:
-    last = tuning.last or {}
-    effect = tuning.took_effect
-    return {
-        "host": host,
-        "name": tuning.name,
-        "subject": tuning.subject,
-        "before": tuning.first,
-        **{name: last.get(name) for name in ("wanted", "after", "verdict")},
-        "took_effect": effect,
-        "reason": f"{tuning.blocks}." if effect is False else last.get("reason") or "",
-        **{name: last.get(name) or [] for name in ("conflicts", "remarks", "sources")},
-        "undo": last.get("undo") or "",
-    }

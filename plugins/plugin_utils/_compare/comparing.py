@@ -18,7 +18,7 @@ from .._statistics.verdict import INCONCLUSIVE, NO_DATA, Limits
 from . import pooled, site
 from .comparability import Difference, Tunings, check_expected
 from .cpu_cost import OWN_SOURCES
-from .next_steps import ChangeFacts, next_steps
+from .next_steps import next_steps
 from .pair import Comparison, Contrast, compare_pair
 from .published import published_for
 from .shapes import Part, Report, Row
@@ -71,9 +71,7 @@ def compare_change(
         for contrast in contrasts
         for comparison in _compare_all(rounds, contrast, tunings[contrast], options)
     ]
-    names = sorted(
-        {tuning.name for item in tunings.values() for found in item.hosts.values() for tuning in found.values()}
-    )
+    names = sorted({tuning.name for found in tunings.values() for tuning in found})
     missing = _not_measured(comparisons, expected)
     compared = {item.entry["host"] for item in comparisons}
     absent = len({item["host"] for item in missing}.intersection(expected.hosts) - compared)
@@ -92,17 +90,12 @@ def compare_change(
         why = next((undecided(row, comparisons) for row in first if row["verdict"] == INCONCLUSIVE), "")
         experiment = outcomes.outcome(loaded.experiment, rows, entries, rounds, loaded.tunings, why)
         verdict = overall_of_experiment(experiment, rows)
-    return {
+    report: Report = {
         "schema": SCHEMA,
         "change": loaded.change,
         "verdict": verdict,
         "headline": experiment["reason"] if experiment else headline(rows, comparisons, len(missing)),
-        "next_steps": next_steps(
-            ChangeFacts(loaded.change, verdict, options.repeat, experiment, tunings=names),
-            rows,
-            comparisons,
-            missing,
-        ),
+        "next_steps": [],
         "counts": count(comparisons),
         "hosts": {"measured": len(_measured(comparisons, "host")), "not_measured": len(missing)},
         "period": _period(rounds),
@@ -123,7 +116,7 @@ def compare_change(
         "pooled": rows,
         "comparisons": [item.entry for item in comparisons],
         "changes": [
-            {"contrast": contrast.label, **entry} for contrast in contrasts for entry in tunings[contrast].changes()
+            {"contrast": contrast.label, **tuning.entry()} for contrast in contrasts for tuning in tunings[contrast]
         ],
         "context": _context(rounds, contrasts[0]),
         "experiment": experiment,
@@ -142,6 +135,8 @@ def compare_change(
         "method": method(options),
         "repeat": options.repeat,
     }
+    report["next_steps"] = next_steps(report, comparisons)
+    return report
 
 
 def _contrasts(loaded: Loaded, states: tuple[str, str]) -> list[Contrast]:
@@ -320,13 +315,9 @@ def _warnings(
         meant = "those of the experiment" if loaded.experiment else "before and after"
         found.append(f"Records of phases other than {meant} were ignored: {', '.join(others)}.")
     conflicts = {
-        f"{tuning.name} {tuning.subject} on {host} has conflicts: see What changed."
-        for item in tunings.values()
-        for host, found_there in item.hosts.items()
-        for tuning in found_there.values()
-        if tuning.last and tuning.last.get("conflicts")
+        tuning.where for item in tunings.values() for tuning in item if tuning.last and tuning.last.get("conflicts")
     }
-    found += sorted(conflicts)
+    found += [f"{where} has conflicts: see What changed." for where in sorted(conflicts)]
     if runs_left_out:
         found.append(f"This report leaves out the {runs_left_out} single runs; the CSV file has all of them.")
     return _shortened(found)

@@ -14,7 +14,6 @@ from .._records.round import SIDES, Round
 from .._statistics.looks import LOOKS, PHASES
 from .._statistics.ranks import holm, short
 from .._statistics.verdict import Estimate, Limits, beyond, estimate
-from .flags import States, idle_windows
 from .pooled import Slot
 from .shapes import Part
 from .wording import gain
@@ -28,6 +27,8 @@ OWN = "the measurement itself"
 OWN_SOURCES = (None, "procfs", "lparstat", "vmstat")
 """The sources of CPU time read during the measurement; the oldest records name none."""
 
+States = Mapping[str, Sequence[Round]]
+"""``before`` and ``after``: the rounds of one comparison in the order of their numbers."""
 Costs = Mapping[str, Mapping[Slot, float]]
 """Per end (client, server or machine) whose costs can be compared: the cost of each round."""
 Kpis = Mapping[str, kpi.Kpi | None]
@@ -112,6 +113,11 @@ def _stolen(kpis: Mapping[str, Kpis]) -> Iterator[str]:
 def _kpi(rounds: Sequence[Round], index: int) -> kpi.Kpi | None:
     total = _total(rounds, index)
     return None if total is None else kpi.kpi(total, kpi.idle_rate(idle_windows(rounds, index)))
+
+
+def idle_windows(rounds: Sequence[Round], index: int) -> list[kpi.CpuSum]:
+    """The idle windows of one end."""
+    return [window for window in (item.idle[index] for item in rounds) if window is not None]
 
 
 def _shared(useful: States) -> bool:

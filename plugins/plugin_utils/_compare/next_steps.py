@@ -10,14 +10,14 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._experiment.outcomes import first_rows
 from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
 from .comparability import NEVER_DECLARED
 from .pair import Comparison
-from .shapes import Row
+from .shapes import Report, Row
 from .wording import GROUPS
 
 CONFIRM_FROM = 100
@@ -39,7 +39,7 @@ ADVICE = {
     "tuning": "See under What changed why the tuning was not in force, then measure both states again",
     "failed": "Remove the cause of the failed runs, then measure again",
     "control": "Something else changed between the states: measure again at a quieter time",
-    "lost": "Measure again where comparisons were turned away or hosts have no records",
+    "lost": "Measure again where comparisons were excluded or hosts have no records",
     "starts": "Measure with at least 5 starts of each state, because starts differ from each other too",
     "stalls": "Find out why single rounds stalled after the change, or measure more rounds",
     "coarse": "Measure with finer figures or longer runs: all values are multiples of a step that is too large for the"
@@ -51,86 +51,76 @@ IMPORTED = "import"
 """The tool of imported records: no command of this collection can measure them again."""
 
 
-class ChangeFacts(NamedTuple):
-    """Facts about the change that the steps depend on, beside its comparisons."""
-
-    change: str
-    verdict: str
-    repeat: str
-    """The command that measured."""
-    experiment: Mapping[str, Any] | None = None
-    measured: bool = True
-    """Measured by this collection, so a command of it can measure again."""
-    tunings: Sequence[str] = ()
-    """The recorded tunings of the change: without one, no playbook of this collection can take it back."""
-
-
-def next_steps(
-    facts: ChangeFacts,
-    rows: Sequence[Row],
-    comparisons: Sequence[Comparison],
-    missing: Sequence[Mapping[str, str]],
-) -> list[str]:
-    """Sentences; never empty. ``rows``: the pooled ones, the deciding one first."""
-    if facts.experiment:
-        return _with_remarks(facts, [*_of_experiment(facts, facts.experiment, rows), *_about_missing(missing)])
+def next_steps(report: Report, comparisons: Sequence[Comparison]) -> list[str]:
+    """Return the steps for a report that lacks only them; never empty."""
+    rows, verdict, missing = report["pooled"], report["verdict"], _about_missing(report)
+    if report["experiment"]:
+        return _with_remarks(report, [*_of_experiment(report, report["experiment"], rows), *missing])
     ours = [item for item in comparisons if not item.entry["control"]]
     first = rows[0] if rows else None
-    facts = facts._replace(measured=not ours or any(item.entry["tool"] != IMPORTED for item in ours))
     causes = {*(item.cause for item in ours), first["cause"] if first else ""}
     told = {guard.partition(" got worse: ")[0] for guard in (first["guards"] if first else ())}
     grouped = any(guard.startswith(GROUPS) for guard in (first["guards"] if first else ()))
     harmed = _worse_hosts(rows) if grouped else _worse_hosts(rows) & told
     steps = []
-    if facts.verdict == REGRESSED:
-        steps.append(f"Take the change back where it made things worse{_rollback(facts, _worse_hosts(rows))}.")
+    if verdict == REGRESSED:
+        steps.append(f"Take the change back where it made things worse{_rollback(report, _worse_hosts(rows))}.")
     elif first and harmed:
         if first["hosts"] >= CONFIRM_FROM and first["rounds"] < LOOKS[1].rounds:
             again = f"{LOOKS[1].rounds} rounds per state on {', '.join(sorted(harmed)[:MOST_NAMED])}"
-            steps.append(f"Measure {again}: among so many hosts one looks harmed by chance if its rounds have spikes.")
-        steps.append(f"Take the change back where it made things worse{_rollback(facts, harmed)}.")
+            steps.append(
+                f"Measure {again}: among this many hosts one looks harmed by chance if its rounds have spikes."
+            )
+        steps.append(f"Take the change back where it made things worse{_rollback(report, harmed)}.")
     if first and first["warnings"]:
         steps.append("Check the side effects named in the guards before you keep the change.")
-    steps += [f"{text}{_measure_again(facts)}." for cause, text in ADVICE.items() if cause in causes]
-    steps += _declaring(facts, [item for item in ours if item.cause == "fingerprint"])
+    steps += [f"{text}{_measure_again(report)}." for cause, text in ADVICE.items() if cause in causes]
+    steps += _declaring(report, [item for item in ours if item.cause == "fingerprint"])
     if not grouped:
-        steps += _more_rounds(facts, first)
+        steps += _more_rounds(report, first)
     if any(item.line.alternates is False for item in ours):
         steps.append("Let the states alternate in random order, so that a drift does not look like an effect.")
-    if facts.verdict == IMPROVED and not harmed:
-        watch = f", and check with the verify playbook that it stays: `{command(facts.repeat, 'verify')}`"
+    if verdict == IMPROVED and not harmed:
+        watch = f", and check with the verify playbook that it stays: `{command(report['repeat'], 'verify')}`"
         keep = "If you accept them, keep the change" if first and first["warnings"] else "Keep the change"
-        steps.append(f"{keep}{watch if facts.tunings else ''}.")
-    if facts.verdict == UNCHANGED:
+        steps.append(f"{keep}{watch if report['changes'] else ''}.")
+    if verdict == UNCHANGED:
         steps.append(
             "Keep the change only if there is another reason for it, because it makes no material difference here;"
-            f" otherwise take it back{_rollback(facts)}."
+            f" otherwise take it back{_rollback(report)}."
         )
-    steps += _about_missing(missing)
+    steps += missing
     if not ours:
-        steps.append(f"Measure both states{_measure_again(facts)}.")
-    return _with_remarks(facts, steps)
+        steps.append(f"Measure both states{_measure_again(report)}.")
+    return _with_remarks(report, steps)
+
+
+def _measured(report: Report) -> bool:
+    """Whether this collection measured the change, so that a command of it can measure again."""
+    ours = [entry for entry in report["comparisons"] if not entry["control"]]
+    return not ours or any(entry["tool"] != IMPORTED for entry in ours)
 
 
 def _worse_hosts(rows: Sequence[Row]) -> set[str]:
     return {str(row["host"]) for row in rows if row["scope"] == "host" and row["verdict"] == REGRESSED}
 
 
-def _with_remarks(facts: ChangeFacts, steps: list[str]) -> list[str]:
+def _with_remarks(report: Report, steps: list[str]) -> list[str]:
     """The same steps, and a last one if the commands lack variables of the original run."""
-    remarks = [line[2:] for line in facts.repeat.splitlines()[1:] if line.startswith("# with the ")]
+    remarks = [line[2:] for line in report["repeat"].splitlines()[1:] if line.startswith("# with the ")]
     commands = any("`" in step for step in steps)
     told = [remark.replace("with the ", "with the other ", 1).rstrip(".") for remark in remarks if commands]
     return [*steps, *(f"Run these commands {remark}." for remark in told)]
 
 
-def _rollback(facts: ChangeFacts, hosts: Iterable[str] = ()) -> str:
+def _rollback(report: Report, hosts: Iterable[str] = ()) -> str:
     """How to take the change back: only its own tunings, because the playbook alone takes back all tunings."""
-    if not facts.tunings:
+    if not report["changes"]:
         return "; no tuning of this collection was recorded for it, so undo it by hand"
     names = {*hosts}
     some = "" if names <= _limited(names) else " with --limit and the hosts that got worse, no others"
-    return f"{some}: `{command(facts.repeat, 'rollback', names, facts.tunings)}`"
+    tags = sorted({entry["name"] for entry in report["changes"]})
+    return f"{some}: `{command(report['repeat'], 'rollback', names, tags)}`"
 
 
 def _limited(hosts: set[str]) -> set[str]:
@@ -138,7 +128,7 @@ def _limited(hosts: set[str]) -> set[str]:
     return hosts if len(hosts) <= MOST_HOSTS and all(NAME.fullmatch(name) for name in hosts) else set()
 
 
-def _declaring(facts: ChangeFacts, unequal: Sequence[Comparison]) -> list[str]:
+def _declaring(report: Report, unequal: Sequence[Comparison]) -> list[str]:
     """The command for a report with the difference declared; nothing if that cannot help."""
     found = {item for comparison in unequal for item in comparison.differences if item.must_match or item.declared}
     # several values in one state can be no declared difference; a list of them is joined by commas
@@ -147,11 +137,11 @@ def _declaring(facts: ChangeFacts, unequal: Sequence[Comparison]) -> list[str]:
     if not names or bad or not all(NAME.fullmatch(name) for name in names):
         return []
     asked = json.dumps({"report_expected_change": names})
-    again = f"`{command(facts.repeat, 'report')} -e zpower_change={facts.change} -e {shlex.quote(asked)}`"
+    again = f"`{command(report['repeat'], 'report')} -e zpower_change={report['change']} -e {shlex.quote(asked)}`"
     return [f"Or, if you want to compare exactly this difference, declare it: {again}."]
 
 
-def _more_rounds(facts: ChangeFacts, first: Row | None) -> list[str]:
+def _more_rounds(report: Report, first: Row | None) -> list[str]:
     """How to go on if more rounds would decide: before_after continues the change, other playbooks measure it again."""
     if first is None or not first["more_rounds"]:
         return []
@@ -161,56 +151,56 @@ def _more_rounds(facts: ChangeFacts, first: Row | None) -> list[str]:
     if total > LOOKS[-1].rounds:
         most = f"no verdict is likely within {LOOKS[-1].rounds} rounds"
         return [f"Measure again at a quieter time: with this noise, {most}."]
-    if facts.measured and _words(facts.repeat)[-1:] == [f"{COLLECTION}.before_after"]:
-        again = f"`{_plain(facts.repeat)} -e zpower_change={facts.change} -e before_after_continue=true"
+    if _measured(report) and _words(report["repeat"])[-1:] == [f"{COLLECTION}.before_after"]:
+        again = f"`{_plain(report['repeat'])} -e zpower_change={report['change']} -e before_after_continue=true"
         again = f": {again} -e measure_max_rounds={total}`"
     else:
-        again = _measure_again(facts, f"-e measure_rounds={total}")
+        again = _measure_again(report, f"-e measure_rounds={total}")
     odds = DECIDED if first["cause"] == "noise" else ""
     return [f"{noise}{'m' if noise else 'M'}easure {more} more rounds of each state, {total} in all{odds}{again}."]
 
 
-def _of_experiment(facts: ChangeFacts, experiment: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
+def _of_experiment(report: Report, experiment: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
     sessions = experiment["progress"].get("sessions") or [{}]
     winner, last = experiment["winner"], sessions[-1]
     if not experiment["progress"]["complete"]:
-        again = f"`{_plain(facts.repeat)} -e zpower_change={facts.change}`"
+        again = f"`{_plain(report['repeat'])} -e zpower_change={report['change']}`"
         return [f"Continue the experiment with the same factors: {again}."]
     if winner is None and (last.get("failures") or not last.get("ended")):
-        back = command(facts.repeat, "rollback")
-        return [
-            f"Take back any changes that the last session left behind: `{back} -e zpower_checkpoint={facts.change}`."
-        ]
+        back = f"`{command(report['repeat'], 'rollback')} -e zpower_checkpoint={report['change']}`"
+        return [f"Take back any changes that the last session left behind: {back}."]
     if winner is None:
         needed = [row["rounds"] + row["more_rounds"] for row in first_rows(rows).values() if row["more_rounds"]]
         if not needed:
             return ["Nothing to do: the hosts are in the state in which they were found."]
-        again = f": `{_plain(facts.repeat)} -e zpower_change={facts.change} -e experiment_max_rounds={max(needed)}`"
+        again = (
+            f": `{_plain(report['repeat'])} -e zpower_change={report['change']} -e experiment_max_rounds={max(needed)}`"
+        )
         more = f"Go on with the experiment, if possible at a quieter time{again}."
         within = max(needed) <= LOOKS[-1].rounds
-        return [more if within else f"Measure again at a quieter time{_measure_again(facts)}."]
+        return [more if within else f"Measure again at a quieter time{_measure_again(report)}."]
     if last.get("kept") == winner:
-        watch = f"`{command(facts.repeat, 'verify')}`"
+        watch = f"`{command(report['repeat'], 'verify')}`"
         return [f"Write the settings of {winner} into the inventory, and check them with the verify playbook: {watch}."]
     level: Mapping[str, Any] = next((item for item in experiment["levels"] if item["name"] == winner), {})
     asked = shlex.quote(json.dumps(level.get("vars") or {}, sort_keys=True))
-    site = command(facts.repeat, "site")
+    site = command(report["repeat"], "site")
     return [
         f"Nothing was kept. To keep {winner}, write its settings into the inventory and apply them: `{site} -e"
         f" {asked}`."
     ]
 
 
-def _about_missing(missing: Sequence[Mapping[str, str]]) -> list[str]:
-    return ["See under Not measured which hosts are missing, and why."] if missing else []
+def _about_missing(report: Report) -> list[str]:
+    return ["See under Not measured which hosts are missing, and why."] if report["not_measured"] else []
 
 
-def _measure_again(facts: ChangeFacts, rounds: str = "") -> str:
+def _measure_again(report: Report, rounds: str = "") -> str:
     """The command that measures again, under a new change name: records are never overwritten."""
-    if not facts.measured:
+    if not _measured(report):
         return ""
-    again = f"{_plain(facts.repeat)} -e zpower_change={next_change_name(facts.change)} {rounds}".rstrip()
-    if _words(facts.repeat)[-1:] == [f"{COLLECTION}.measure"]:
+    again = f"{_plain(report['repeat'])} -e zpower_change={next_change_name(report['change'])} {rounds}".rstrip()
+    if _words(report["repeat"])[-1:] == [f"{COLLECTION}.measure"]:
         return f"; for the state after, use measure_phase=after: `{again} -e measure_phase=before`"
     return f": `{again}`"
 

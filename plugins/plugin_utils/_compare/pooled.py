@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 from .._records.grouping import by_key
 from .._records.round import Protocol, Round
 from .._statistics import gates, series
-from .._statistics import hosts as over
-from .._statistics.gates import FEWEST_STARTS
+from .._statistics.gates import FEWEST_HOSTS, FEWEST_STARTS, RANKS_FROM, over_hosts
 from .._statistics.looks import AFTER, BEFORE, LOOKS, Look, look_at, order
 from .._statistics.planning import MOST_ROUNDS
 from .._statistics.ranks import hodges_lehmann_ratio, median
@@ -40,8 +39,8 @@ class Line(NamedTuple):
     """Whether the states are mixed in time, so that a drift can be told from the change; None: unknown."""
     starts: tuple[tuple[float, ...], tuple[float, ...]] | None
     """If the states have no start of the machine in common: per state and start, the median of its rounds."""
-    sessions: tuple[int, ...] = ()
-    """Per reading the number of its session; empty: there is one."""
+    sessions: tuple[int, ...]
+    """Per reading the number of its session."""
     times: tuple[float, ...] = ()
     """Per reading the second in which its round began; empty if that is unknown.
 
@@ -118,15 +117,15 @@ def of_site(lines: Sequence[Line], material: float, contrasts: int = 1, step: fl
         return Pooled(NO_DATA, None, 0, "rounds")
     restarts = [item for item in usable if item.starts is not None]
     groups = merged(usable)
-    if len(groups) >= over.FEWEST_HOSTS and _draws(restarts, len(groups), len(usable)):
+    if len(groups) >= FEWEST_HOSTS and _draws(restarts, len(groups), len(usable)):
         rounds = min(map(fewest, groups))
-        effect = over.over_hosts([_ratio(item) for item in groups if fewest(item)], _look(rounds, contrasts))
+        effect = over_hosts([_ratio(item) for item in groups if fewest(item)], _look(rounds, contrasts))
         few = rounds < LOOKS[0].rounds
         word = INCONCLUSIVE if few or effect is None else series.word(effect, material, step)
         return Pooled(word, effect, rounds, "hosts")
     found = _of_lines(usable if restarts else groups, material, contrasts, step)
     look = gates.starts_look(len(restarts) < len(usable), contrasts) if restarts else _look(found.rounds, contrasts)
-    by_host = over.over_hosts([_ratio(item) for item in usable if fewest(item)], look)
+    by_host = over_hosts([_ratio(item) for item in usable if fewest(item)], look)
     if found.effect is not None and by_host is not None and found.word != series.word(by_host, material, step):
         # hosts that share an order feel the same noise, so the rounds and the hosts have to say the same
         return found._replace(word=INCONCLUSIVE)
@@ -140,7 +139,7 @@ def _draws(restarts: Sequence[Line], groups: int, hosts: int) -> bool:
     """
     if not restarts:
         return True
-    return groups == hosts and (groups >= over.RANKS_FROM or min(map(_fewest_starts, restarts)) >= FEWEST_STARTS)
+    return groups == hosts and (groups >= RANKS_FROM or min(map(_fewest_starts, restarts)) >= FEWEST_STARTS)
 
 
 def _fewest_starts(item: Line) -> int:
@@ -150,12 +149,6 @@ def _fewest_starts(item: Line) -> int:
 def sides(item: Line) -> tuple[list[float], list[float]]:
     """Values before and after as positive ratios, without slope where a drift can be told from the change."""
     return series.sides(levelled(item))
-
-
-def _places(item: Line) -> list[list[int]]:
-    """The places of the readings of each session."""
-    sessions = item.sessions or [1] * len(item.readings)
-    return list(by_key((number, place) for place, number in enumerate(sessions)).values())
 
 
 def _of_lines(lines: Sequence[Line], material: float, contrasts: int, step: float) -> Pooled:
@@ -183,7 +176,7 @@ def _of_lines(lines: Sequence[Line], material: float, contrasts: int, step: floa
 
 
 def _look(rounds: int, contrasts: int) -> Look:
-    """The levels for so many rounds per state: those of the first look if there are fewer."""
+    """The levels for this many rounds per state: those of the first look if there are fewer."""
     return (look_at(rounds) or LOOKS[0]).shared_by(contrasts)
 
 
@@ -222,13 +215,13 @@ def _merged(group: Sequence[Line]) -> Line:
             place = slots.index(slot) + 1
     values = _by_slot(group, [[value for _state, value in levelled(item)] for item in group])
     times = _by_slot(group, [item.times for item in group]) if all(item.times for item in group) else {}
-    sessions = {slot: session for item in group for slot, session in zip(item.slots, item.sessions, strict=False)}
+    sessions = {slot: session for item in group for slot, session in zip(item.slots, item.sessions, strict=True)}
     moments = [times[slot] for slot in slots] if times else []
     rising = all(earlier < later for earlier, later in pairwise(moments))
     return first._replace(
         slots=tuple(slots),
         readings=tuple((slot[0], values[slot]) for slot in slots),
-        sessions=tuple(sessions[slot] for slot in slots) if sessions else (),
+        sessions=tuple(sessions[slot] for slot in slots),
         times=tuple(moments) if rising else (),
     )
 
@@ -247,11 +240,11 @@ def _by_slot(group: Sequence[Line], values: Iterable[Sequence[float]]) -> dict[S
 def levelled(item: Line) -> list[Reading]:
     """Each session around 0, and without slope where a drift can be told from the change."""
     flat: list[Reading] = []
-    for places in _places(item):
+    for places in by_key((number, place) for place, number in enumerate(item.sessions)).values():
         readings = [item.readings[place] for place in places]
         if item.alternates:
             flat += series.levelled(readings, [item.times[place] for place in places] if item.times else ())
-        elif readings:
+        else:
             centre = median([value for _state, value in readings])
             flat += [(state, value - centre) for state, value in readings]
     return flat

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from .._statistics.verdict import Better
 
 Part = dict[str, Any]
-"""A part of the report of which the schema alone has the fields."""
+"""A part of the report whose fields only the schema has."""
 
 
 class PairName(TypedDict):

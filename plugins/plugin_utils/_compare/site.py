@@ -3,7 +3,7 @@
 """The pooled rows of a report: one verdict for the site, or for its only host, and one per host.
 
 The first row decides. A comparison that cannot be used (no data, states that differ, a tuning that was not in force,
-too many failed runs) is turned away, and so is a host whose control changed. If half of them are turned away, the rest
+too many failed runs) is excluded, and so is a host whose control changed. If half of them are excluded, the rest
 decides nothing.
 """
 
@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from .._records.grouping import by_key
 from .._statistics import gates
-from .._statistics.gates import Control, Deviation, Tail
-from .._statistics.hosts import FEWEST_HOSTS
+from .._statistics.gates import FEWEST_HOSTS, Control, Deviation, Tail
 from .._statistics.looks import LOOKS
 from .._statistics.ranks import closed_end, median, short
 from .._statistics.series import Effect
@@ -67,7 +66,7 @@ class Host(NamedTuple):
 
     @property
     def lost(self) -> int:
-        """How many of its comparisons are turned away."""
+        """How many of its comparisons are excluded."""
         return len(self.comparisons) if self.blocked else len(self.comparisons) - len(self.usable)
 
 
@@ -197,7 +196,7 @@ def _pooled(
 
 
 def _deviations(able: Sequence[Host], effect: Effect | None, material: float) -> tuple[list[Part], list[str]]:
-    """The hosts and workloads that differ from the others, and a flag if so many hosts do that they are groups."""
+    """The hosts and workloads that differ from the others, and a flag if this many hosts do that they are groups."""
     if effect is None:
         return [], []
     apart = _different_hosts(able, effect.ratio, material)
@@ -233,7 +232,7 @@ def _turned_away(hosts: Sequence[Host]) -> Verdict | None:
         if same:
             number = "" if len(same) == 1 else f" ({len(same)} of {len(known)} comparisons; this is the first reason)"
             return Verdict(word, same[0].entry["reason"].rstrip(".") + number, same[0].cause)
-    raise AssertionError("a comparison that was turned away has one of these verdicts")
+    raise AssertionError("a comparison that was excluded has one of these verdicts")
 
 
 def _unless_lost(verdict: Verdict, hosts: Sequence[Host], absent: int, few: Collection[str] = ()) -> Verdict:
@@ -244,7 +243,7 @@ def _unless_lost(verdict: Verdict, hosts: Sequence[Host], absent: int, few: Coll
     lost = sum(len(host.comparisons) if host.name in few else host.lost for host in hosts)
     silent = sum(host.name in few or host.lost == len(host.comparisons) for host in hosts) + absent
     if 2 * lost >= total > 0 and lost:
-        what = f"{lost} of {total} comparisons were turned away"
+        what = f"{lost} of {total} comparisons were excluded"
     elif 2 * silent >= len(hosts) + absent and silent:
         what = f"{silent} of {len(hosts) + absent} hosts have no usable measurement"
     else:

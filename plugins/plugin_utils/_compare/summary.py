@@ -9,8 +9,7 @@ from .._experiment.outcomes import first_rows
 from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, UNCHANGED, VERDICTS, Limits
 from . import side_effects, tails
-from .flags import OTHER_WORK
-from .pair import Comparison
+from .pair import OTHER_WORK, Comparison
 from .shapes import Part, Row
 from .wording import GROUPS, SEVERAL, gain
 

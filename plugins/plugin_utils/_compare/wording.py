@@ -15,7 +15,7 @@ from .pooled import Pooled
 from .shapes import FiguresWithLevel
 
 GROUPS = "The hosts are two groups: "
-"""Begin of the guard on a site of which some hosts got better and others worse."""
+"""Beginning of the guard on a site where some hosts got better and others worse."""
 SEVERAL = "the hosts form more than one group: look at the row of each host."
 
 

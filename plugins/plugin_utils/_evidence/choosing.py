@@ -21,8 +21,8 @@ BEGINNING = re.compile(r"\d{4,8}|\d{8}T\d{0,6}|\d{8}T\d{6}Z?", re.ASCII)
 DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 NEWEST = 4
 RIGHT = (
-    f"{LATEST}, {PREVIOUS}, a weekday such as monday, a day such as 2026-11-16, a time such as 20261116T100000Z or its"
-    " beginning, or the path of a folder or file belongs there"
+    f"it must be {LATEST}, {PREVIOUS}, a weekday such as monday, a day such as 2026-11-16, a time such as"
+    " 20261116T100000Z or its beginning, or the path of a folder or file"
 )
 
 
@@ -89,7 +89,7 @@ class Runs:
             return self._last(option, wanted, lambda time: time.startswith(wanted))
         path = Path(wanted).expanduser()
         if not wanted or not os.path.lexists(path):
-            raise ValueError(f"{option} is {show(wanted)}, which is no run and no path; {RIGHT}; {self._known()}")
+            raise ValueError(f"{option} is {show(wanted)}, which is neither a run nor a path; {RIGHT}; {self._known()}")
         return self._read(path)
 
     def _day(self, option: str, word: str) -> date:
@@ -99,7 +99,7 @@ class Runs:
         try:
             return date.fromisoformat(word)
         except ValueError:
-            raise ValueError(f"{option} is {word}, which is no day; a day such as 2026-11-16 belongs there") from None
+            raise ValueError(f"{option} is {word}, which is not a day; it must be a day such as 2026-11-16") from None
 
     def _last(self, option: str, wanted: str, fits: Callable[[str], bool]) -> Found:
         """The newest finished run whose time fits; unfinished ones are left out and noted."""

@@ -17,7 +17,7 @@ from .._pages.text import one_line, shorten
 from .._records.checks import show
 
 VARIABLE = "zpower_results_command"
-RIGHT = "a list of the program and its arguments, such as ['/usr/local/bin/keep', '--quiet'], belongs there"
+RIGHT = "it must be a list of the program and its arguments, such as ['/usr/local/bin/keep', '--quiet']"
 LIMIT_S = 300.0
 LONGEST_OUTPUT = 1000
 

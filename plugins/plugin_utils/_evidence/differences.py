@@ -104,7 +104,7 @@ def of_hosts(document: Document, one: str, other: str) -> Difference:
     for name in (one, other):
         _check_known(name, hosts, "this run has no host")
     if one == other:
-        raise ValueError(f"{_short(one)} is compared with itself; the names of two hosts belong there")
+        raise ValueError(f"{_short(one)} is compared with itself; give the names of two hosts")
     both = f"{_short(one)} {ARROW} {_short(other)}"
     states = {both: (_state(hosts[one], document, own=one), _state(hosts[other], document, own=other))}
     return _difference("hosts", f"{both} in {_title(document)}", states, [[], []], [])
@@ -239,7 +239,7 @@ def _rank(change: Change) -> tuple[Any, ...]:
 
 
 def lines(difference: Difference) -> Iterator[str]:
-    """The differences as text, by subject; what is the same on many hosts stands once with their names."""
+    """The differences as text, by subject; what is the same on many hosts is printed once with their names."""
     yield difference["title"]
     yield from difference["notes"]
     for key, words in (("only_before", "only in the first"), ("only_after", "only in the second")):

@@ -52,7 +52,7 @@ def build(run: RunFields, planned: Iterable[str], results: Mapping[str, HostResu
     ValueError for an unknown kind or outcome, or a time that is none.
     """
     if run["kind"] not in KINDS:
-        raise ValueError(f"kind is {run['kind']!r}; one of {', '.join(KINDS)} belongs there")
+        raise ValueError(f"kind is {run['kind']!r}; it must be one of {', '.join(KINDS)}")
     stamp("begun", run["begun"])
     if run["ended"] is not None:
         stamp("ended", run["ended"])
@@ -122,7 +122,7 @@ def lost_hosts(document: Document) -> list[Host]:
 def _host(name: str, result: HostResult, used: bool) -> Host:
     """``used``: leave rows out that only say that there is nothing to take back."""
     if result.outcome not in OUTCOMES:
-        raise ValueError(f"the outcome of {name} is {result.outcome!r}; one of {', '.join(OUTCOMES)} belongs there")
+        raise ValueError(f"the outcome of {name} is {result.outcome!r}; it must be one of {', '.join(OUTCOMES)}")
     return {
         "host": str.__str__(name),
         "outcome": result.outcome,

@@ -153,7 +153,7 @@ def prometheus(document: Document) -> Iterator[str]:
         for item in sorted(document["waivers"], key=lambda item: item["days_left"])
     ]
     families: dict[str, tuple[str, Samples]] = {
-        "run": ("The run of which these figures are.", [({**kind, **about, "limit": run["limit"]}, 1)]),
+        "run": ("The run that these figures describe.", [({**kind, **about, "limit": run["limit"]}, 1)]),
         "run_begun_timestamp_seconds": ("When the run began.", [(kind, _seconds(run["begun"]))]),
         "run_ended_timestamp_seconds": ("When the run ended; absent until then.", [(kind, _seconds(run["ended"]))]),
         "run_result": (

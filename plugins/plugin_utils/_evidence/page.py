@@ -104,7 +104,7 @@ def _unmet(document: Document, wanted: str, checked: bool) -> list[ui.Block]:
     failed.sort(key=lambda group: (ORDER.index(group.item["verdict"]), -len(group.members)))
     reported = _groups((name, row) for name, row in _rows(document) if waiving.reported(row))
     arrow = "wanted" if looked(document["run"]) else "set"
-    sub = f"equal rows of several hosts stand once; an arrow leads from the value found to the one {arrow}"
+    sub = f"identical rows of several hosts are printed once; an arrow leads from the value found to the one {arrow}"
     other = "other value" if reported else "value"
     every = f"Every {other} that was checked is {wanted}, waived, or not for this machine."
     none = every if checked else "No value was checked."

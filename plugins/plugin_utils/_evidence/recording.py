@@ -26,7 +26,7 @@ class Loss:
     counted: str
     hosts: Sequence[str]
     drift: bool = False
-    """Values were read and are not as requested: this is no error of the host."""
+    """Values were read and are not as requested: this is not an error of the host."""
     once: bool = False
     """A task that runs once failed, and with it all hosts of its batch."""
 
@@ -79,7 +79,7 @@ class Recording:
         for row in rows:
             name, subject = row["name"], row["subject"]
             if nothing_used(row) and not self.judges:
-                # predictions, such as those of an experiment, are no drift once there is nothing to take back
+                # predictions, such as those of an experiment, are not drift once there is nothing to take back
                 for key in [key for key, one in kept.rows.items() if key[0] == name and _drifted(one)]:
                     del kept.rows[key]
             # the last row of a subject counts: before_after sets and takes back many times

@@ -12,7 +12,7 @@ from .._pages.text import listed
 EXIT_CODE, UNREACHABLE = 2, 4
 """Those of Ansible for a failed host, and for one that could not be reached."""
 LOCAL, NO_HOST = "localhost", "!all"
-"""Hosts of plays that need no inventory, and of the play of a rollout of which every batch is good."""
+"""Hosts of plays that need no inventory, and of the play of a rollout whose batches are all good."""
 
 
 def of_inventory(patterns: Collection[str], sources: Iterable[str], read: Iterable[str]) -> str:
@@ -53,7 +53,7 @@ def of_document(document: Mapping[str, Any]) -> list[str]:
     """Why a run without a failed host is an error: mistakes in waivers, or no host had anything to check or to set."""
     found = list(map(str, document["problems"]))
     hosts = [host["host"] for host in document["hosts"] if host["outcome"] in ("ok", "skipped") and not host["rows"]]
-    # nothing to take back or to confirm is no failure
+    # nothing to take back or to confirm is not a failure
     if document["run"]["kind"] in ("verify", "site") and hosts and len(hosts) == len(document["hosts"]):
         chosen = f"no tuning is chosen for {listed(hosts, 5)}, or the tags match none"
         found.append(f"nothing was done: {chosen}; check zpower_tunings")

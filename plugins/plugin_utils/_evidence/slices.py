@@ -81,7 +81,7 @@ def unite(folder: Path, kind: str, own: tuple[str, str] | None = None, check: bo
     ``own``: file and digest of the slice whose process does so. A person needs no lock where the file system has none.
     """
     if not (folder / FOLDER).is_dir():
-        raise ValueError(f"{folder} has no slices; the name of a run that has some belongs there")
+        raise ValueError(f"{folder} has no slices; give the name of a run that has some")
     with contextlib.nullcontext() if check else _locked(folder, not own):
         parts, wrong = _read(folder, kind)
         uses = _uses(folder / f"{kind}.json", parts, own)
@@ -231,7 +231,7 @@ def _twice(slices: Sequence[Document]) -> Iterator[str]:
         again.update(dict.fromkeys(sorted(seen & names, key=natural)))
         seen |= names
     if again:
-        yield f"in more than one slice, of which the last begun counts: {listed(list(again), MOST_NAMES)}"
+        yield f"in more than one slice (the last begun counts): {listed(list(again), MOST_NAMES)}"
 
 
 def _waivers(slices: Sequence[Document]) -> list[WaiverUse]:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The table at the end of a run: what it says, line by line, without colour and without a terminal.
 
-Failing rows come first, every host is counted, and a reason that many hosts share stands once.
+Failing rows come first, every host is counted, and a reason that many hosts share is printed once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -81,7 +81,7 @@ def _shown(document: Document, verbose: bool) -> list[tuple[str, WaivedRow]]:
 
 
 def _once(rows: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, ...]]:
-    """The rows with their hosts in front; equal rows of more than :data:`NAMED` hosts stand once."""
+    """The rows with their hosts in front; identical rows of more than :data:`NAMED` hosts are printed once."""
     hosts = by_key((cells, one_line(host)) for host, cells in rows)
     shown = []
     for host, cells in rows:

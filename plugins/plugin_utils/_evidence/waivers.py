@@ -77,7 +77,7 @@ def parse(
     if value is None:
         return [], []
     if not isinstance(value, (list, tuple)):
-        return [], [f"{VARIABLE} is {show(value)}; a list of waivers belongs there"]
+        return [], [f"{VARIABLE} is {show(value)}; it must be a list of waivers"]
     found: dict[int, WaiverUse] = {}
     mistakes: list[str] = []
     for number, item in enumerate(value, 1):
@@ -97,7 +97,7 @@ def _waiver(
     item: object, tunings: Collection[str], limits: WaiverLimits, today: datetime.date
 ) -> tuple[WaiverUse | None, list[str]]:
     if not isinstance(item, Mapping):
-        return None, [f"it is {show(item)}; an object with {', '.join(KEYS)} belongs there"]
+        return None, [f"it is {show(item)}; it must be an object with {', '.join(KEYS)}"]
     wrong = [_unknown(str(key)) for key in item if key not in KEYS]
     missing = [key for key in KEYS if item.get(key) is None]
     if missing:
@@ -108,7 +108,7 @@ def _waiver(
         if value is None:
             continue
         if not isinstance(value, str) or not value.strip() or len(value) > LONGEST:
-            wrong.append(f"{key} is {show(value)}; a text of 1 to {LONGEST} characters belongs there")
+            wrong.append(f"{key} is {show(value)}; it must be a text of 1 to {LONGEST} characters")
         else:
             texts[key] = str.__str__(value).strip()
     name = texts.get("tuning", "")
@@ -137,7 +137,9 @@ def _beyond(waiver: WaiverUse, limits: WaiverLimits) -> list[str]:
 
 def _unknown(key: str) -> str:
     near = difflib.get_close_matches(key, KEYS, 1)
-    return f"{show(key)} is no field of a waiver; " + (f"is {near[0]} meant?" if near else f"known: {', '.join(KEYS)}")
+    return f"{show(key)} is not a field of a waiver; " + (
+        f"is {near[0]} meant?" if near else f"known: {', '.join(KEYS)}"
+    )
 
 
 def _hosts(value: object, wrong: list[str]) -> list[str]:
@@ -145,7 +147,7 @@ def _hosts(value: object, wrong: list[str]) -> list[str]:
         return []
     patterns: Sequence[object] = value if isinstance(value, (list, tuple)) else [value]
     if not patterns or not all(isinstance(pattern, str) and pattern.strip() for pattern in patterns):
-        wrong.append(f"hosts is {show(value)}; a name or pattern of hosts or groups, or a list of them, belongs there")
+        wrong.append(f"hosts is {show(value)}; it must be a name or pattern of hosts or groups, or a list of them")
         return []
     for pattern in patterns:
         if str(pattern).startswith(("!", "&", "~")) or "," in str(pattern):
@@ -164,5 +166,5 @@ def _day(value: object, wrong: list[str]) -> datetime.date | None:
             return datetime.date.fromisoformat(value.strip())
         except ValueError:
             pass
-    wrong.append(f"until is {show(str(value))}; the last day of the waiver, such as 2027-01-31, belongs there")
+    wrong.append(f"until is {show(str(value))}; it must be the last day of the waiver, such as 2027-01-31")
     return None

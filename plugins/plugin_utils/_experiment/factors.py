@@ -44,7 +44,7 @@ def _factor(given: object, where: str, known: Mapping[str, Iterable[str]]) -> Fa
     name = _name(item.get("name"), f"{where}.name")
     listed = item.get("levels")
     if not isinstance(listed, list) or len(listed) < 2:
-        raise ValueError(f"factor {name} needs a list of at least two levels, of which one is compared with the others")
+        raise ValueError(f"factor {name} needs a list of at least two levels, so that one is compared with the others")
     levels = [_level(entry, f"factor {name}, levels[{index}]") for index, entry in enumerate(listed)]
     _distinct([level["name"] for level in levels], f"factor {name}")
     _comparable(name, levels)
@@ -57,11 +57,11 @@ def _level(given: object, where: str) -> Level:
     name = _name(item.get("name"), f"{where}.name")
     found, variables = item.get("found", False), item.get("vars")
     if not isinstance(found, bool):
-        raise ValueError(f"{where}.found is {found!r}; true belongs there, or nothing")
+        raise ValueError(f"{where}.found is {found!r}; it must be true, or nothing")
     if found == bool(variables):
         raise ValueError(f"level {name} ({where}) needs either vars, the variables that it sets, or found: true")
     if variables is not None and not isinstance(variables, dict):
-        raise ValueError(f"{where}.vars is {variables!r}; a mapping of variables to values belongs there")
+        raise ValueError(f"{where}.vars is {variables!r}; it must be a mapping of variables to values")
     for variable, value in (variables or {}).items():
         if variable.endswith("_state") and value == "restored":
             raise ValueError(f"level {name} sets {variable} to restored: write found: true in place of its variables")
@@ -91,7 +91,7 @@ def _tuning(variable: str, factor: str, known: Mapping[str, Iterable[str]]) -> s
     fitting = [name for name in known if variable.startswith(name + "_")]
     if not fitting:
         raise ValueError(
-            f"factor {factor} sets {variable}, which is no variable of a tuning: it takes those of the roles "
+            f"factor {factor} sets {variable}, which is not a variable of a tuning: it takes those of the roles "
             f"{', '.join(sorted(known))}"
         )
     name = max(fitting, key=len)
@@ -125,7 +125,7 @@ def _variables(factor: Factor) -> set[str]:
 
 def _mapping(given: object, where: str, keys: set[str]) -> dict[str, Any]:
     if not isinstance(given, dict):
-        raise ValueError(f"{where} is {given!r}; a mapping of {', '.join(sorted(keys))} belongs there")
+        raise ValueError(f"{where} is {given!r}; it must be a mapping of {', '.join(sorted(keys))}")
     unknown = sorted(str(key) for key in given if key not in keys)
     if unknown:
         raise ValueError(f"{where} has {unknown[0]}, which means nothing there; it takes {', '.join(sorted(keys))}")

@@ -219,7 +219,7 @@ def session_of(experiment: Plan, step: Step) -> int:
 
 
 def is_look(rounds: int) -> bool:
-    """Whether the records may be looked at after so many rounds per cell."""
+    """Whether the records may be looked at after this many rounds per cell."""
     look = looks.look_at(rounds)
     return look is not None and look.rounds == rounds
 
@@ -254,7 +254,7 @@ def validate(given: object, change: str) -> str | None:
     """
     try:
         if not isinstance(given, dict) or given["schema"] != SCHEMA:
-            return f"it is no plan of an experiment; this version reads {SCHEMA}"
+            return f"it is not a plan of an experiment; this version reads {SCHEMA}"
         if given["change"] != change:
             return f"it belongs to the change {given['change']}"
         whole = filled(given)
@@ -270,7 +270,7 @@ def validate(given: object, change: str) -> str | None:
         if not sound or given["cells"] != again["cells"]:
             return "its cells, their order or its end do not follow from its factors"
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        return f"it is no sound plan of an experiment ({error!r})"
+        return f"it is not a sound plan of an experiment ({error!r})"
     return None
 
 

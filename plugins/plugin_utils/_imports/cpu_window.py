@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """CPU seconds of a window from the samples of a file: elapsed time x utilization, as the studies did by hand.
 
-The readers (nmon, sysstat) turn files into samples; this module knows no format. Times are those of the file, without
-zone.
+The readers (nmon, sysstat) turn files into samples; this module does not depend on formats. Times are
+those of the file, without zone.
 """
 
 import re
@@ -28,7 +28,7 @@ EMPTY = "every share of the CPUs is 0, idle time too, which is not a measurement
 """What sysstat and nmon write at times when they could not read the CPUs."""
 
 GAP = 2.0
-"""From so many intervals without a sample, there is a remark; recorders are a little late at times."""
+"""From this many intervals without a sample, there is a remark; recorders are a little late at times."""
 
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")
 
@@ -112,7 +112,7 @@ class Reader(Protocol):
 def quoted(text: str) -> str:
     """A hint if YAML made a number of a time: 16:30:00 without quotes arrives as 59400."""
     number = re.fullmatch(r"[+-]?\d+", text.strip())
-    return " (in quotes: without them, YAML takes it for a number)" if number else ""
+    return " (in quotes: without them, YAML treats it as a number)" if number else ""
 
 
 def moment(text: str, first: datetime) -> datetime:

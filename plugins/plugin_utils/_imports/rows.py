@@ -190,8 +190,8 @@ def _line(node: yaml.Node) -> int:
 def _check_plain(node: yaml.Node, fields: dict[int, int]) -> int:
     """The number of fields of a node once its merges and aliases are expanded; fields: those of the nodes so far.
 
-    RowsError for tags, for too many fields, and for a field named twice in one mapping, of which YAML would silently
-    keep the last. Only single mappings may be merged: that is enough for defaults.
+    RowsError for tags, for too many fields, and for a field named twice in one mapping: YAML would silently keep
+    the last one. Only single mappings may be merged: that is enough for defaults.
     """
     if id(node) in fields:
         return fields[id(node)]

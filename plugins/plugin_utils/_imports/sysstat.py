@@ -6,7 +6,7 @@ Both have percentages of all CPUs. mpstat has guest time beside user time; both 
 and without date. sadf has its times in UTC by default, and says so.
 """
 
-# pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
+# pylint: disable=unidiomatic-typecheck  # JSON's true is not a number, though bool is an int
 
 import json
 import re

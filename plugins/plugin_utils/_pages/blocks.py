@@ -94,7 +94,7 @@ class Command(Block):
 
 @dataclass
 class Row:
-    """The cells of a table, of which the first one names the row, and sentences below them."""
+    """The cells of a table row, named by the first one, and sentences below them."""
 
     cells: Sequence[Text]
     notes: Sequence[Text] = ()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """JSON that anybody may have written, read field by field; ValueError says in one sentence what is wrong and where."""
 
-# pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
+# pylint: disable=unidiomatic-typecheck  # JSON's true is not a number, though bool is an int
 
 import json
 import re
@@ -36,7 +36,7 @@ def plain_json(value: Any) -> Any:
 
 def wrong(where: str, value: object, right: str) -> ValueError:
     """The error for a value that is not ``right``."""
-    return ValueError(f"{where} is {show(value)}; {right} belongs there")
+    return ValueError(f"{where} is {show(value)}; it must be {right}")
 
 
 def check_number(where: str, value: Any) -> None:

@@ -58,7 +58,7 @@ def _open_regular(path: Path | str) -> tuple[int, int]:
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
-            raise ValueError("it is no regular file")
+            raise ValueError("it is not a regular file")
     except BaseException:
         os.close(handle)
         raise

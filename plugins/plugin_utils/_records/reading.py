@@ -5,7 +5,7 @@
 The full description of a record is docs/schemas. ValueError says in one sentence what is wrong with a record.
 """
 
-# pylint: disable=unidiomatic-typecheck  # JSON's true is no number, though bool is an int
+# pylint: disable=unidiomatic-typecheck  # JSON's true is not a number, though bool is an int
 
 import json
 import marshal

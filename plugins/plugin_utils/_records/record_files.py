@@ -51,7 +51,7 @@ ANNEXES = tuple(f"/cpu-{end}.json" for end in SIDES)
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"it holds {name}, which is no JSON")
+    raise ValueError(f"it holds {name}, which is not JSON")
 
 
 DECODER = json.JSONDecoder(parse_constant=_no_constant)
@@ -89,12 +89,12 @@ def file_slug(text: str) -> str:
 
 
 def change_folder(results: Path | str, change: str) -> Path:
-    """``<results>/<change>``; ValueError for an id that is no slug."""
+    """``<results>/<change>``; ValueError for an id that is not a slug."""
     return Path(results) / check_slug("change", change)
 
 
 def record_path(results: Path | str, record: Mapping[str, Any]) -> Path:
-    """Where a record of any kind belongs; ValueError if its change or phase is no slug."""
+    """Where a record of any kind belongs; ValueError if its change or phase is not a slug."""
     return change_folder(results, record["change"]) / _place(record)
 
 
@@ -180,7 +180,7 @@ def of_schema(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def load_change(results: Path | str, change: str) -> Loaded:
-    """Every sound record of a change, in the order of their names; ValueError if the id is no slug.
+    """Every sound record of a change, in the order of their names; ValueError if the id is not a slug.
 
     Symbolic links are never followed. A file is left out, with a sentence in ``problems``, if it cannot be read, is not
     a sound record, belongs to another change, or does not lie where a record of its content belongs (so that a copied
@@ -335,11 +335,11 @@ def sentence(error: Exception) -> str:
     if isinstance(error, OSError):
         return "it is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
     if isinstance(error, json.JSONDecodeError):
-        return f"it is no JSON ({error.msg}, line {error.lineno})"
+        return f"it is not JSON ({error.msg}, line {error.lineno})"
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text"
     if isinstance(error, UnicodeEncodeError):
-        return "it holds half of a surrogate pair, which is no character"
+        return "it holds half of a surrogate pair, which is not a character"
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     return str(error)

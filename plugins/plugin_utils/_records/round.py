@@ -61,7 +61,7 @@ class Protocol(NamedTuple):
     """The declared rounds per state, and counted runs and warm-up runs per round.
 
     ``session``: 1, or more for the rounds of a measurement that was continued later; what changed between two sessions
-    is no effect of the change. ``seed``: the order of the states was drawn from it.
+    is not an effect of the change. ``seed``: the order of the states was drawn from it.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Round:
     clock_step_s: float
     """The larger step of the two ends' clocks; 0 if none was noticed."""
     context: tuple[tuple[str, str], ...] = ()
-    """Settings of the application that are no tuning of this collection, as text, sorted by name."""
+    """Settings of the application that are not tunings of this collection, as text, sorted by name."""
     source: str | None = None
     """The source of imported figures."""
     cpu_source: tuple[str | None, str | None] = (None, None)

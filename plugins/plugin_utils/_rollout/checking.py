@@ -146,7 +146,7 @@ def check(document: object) -> Document:
     for place, (batch, planned) in enumerate(zip(batches, plan["batches"], strict=True)):
         _check_batch(batch, planned, f"batches[{place}]")
     for place, run in enumerate(found["runs"]):
-        if "id" in run:  # null is no id
+        if "id" in run:  # null is not an id
             check_slug(f"runs[{place}].id", run["id"])
     return found
 

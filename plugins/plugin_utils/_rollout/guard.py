@@ -46,7 +46,7 @@ SLOWER = " got worse"
 DRIFT = "not counted, because the rounds of each state drift, and in blocks a drift looks like an effect"
 RESEMBLING, FAR = 1.6, 3.0
 """Where a drift may explain what looks like an effect, on the mean of the comparisons: von Neumann's ratio, which is 2
-for independent rounds, is below this one, and the change is not so many times as large as what a state's rounds cover.
+for independent rounds, is below this one, and the change is not as many times larger as what a state's rounds cover.
 Twice as many times on a single comparison prove harm, too.
 
 Simulated for this collection (400 batches a cell, 1 host): waves of 10 % over 24 or 48 rounds stop 0 to 4 % instead of
@@ -114,7 +114,7 @@ def _state(item: Round) -> tuple[str, str, str, str]:
 
 
 def _reasons(rows: Sequence[Row], comparisons: Sequence[Comparison], options: Options) -> tuple[list[str], list[str]]:
-    """What the deciding row says of times that got worse, of which rows of hosts say where, and of other harm."""
+    """What the deciding row says of times that got worse (rows of hosts say where) and of other harm."""
     if not rows:
         return [], []
     first = rows[0]

@@ -66,8 +66,8 @@ def _canaries(hosts: list[str], groups: Mapping[str, Sequence[str]], value: obje
         size = _size(entries[0])
         if size is None:
             raise ValueError(
-                f"{CANARIES} is {show(entries[0])}; a whole number from 0, a percentage from 0% to 100%, or names of "
-                "hosts and groups belong there"
+                f"{CANARIES} is {show(entries[0])}; it must be a whole number from 0, a percentage from 0% to "
+                "100%, or names of hosts and groups"
             )
         count = _length(size, len(hosts))
         if count > len(hosts):
@@ -103,7 +103,7 @@ def _sizes(value: object) -> list[tuple[int, bool]]:
         size = _size(entry)
         if size is None or not size[0]:
             raise ValueError(
-                f"{BATCHES} holds {show(entry)}; a whole number from 1 or a percentage from 1% to 100% belongs there"
+                f"{BATCHES} holds {show(entry)}; it must be a whole number from 1 or a percentage from 1% to 100%"
             )
         sizes.append(size)
     return sizes
@@ -115,7 +115,7 @@ def _grouped(
     left = hosts
     for group in dict.fromkeys(map(str, _entries(value))):
         if group not in groups:
-            raise ValueError(f"{BY} names {show(group)}, which is no group of the inventory")
+            raise ValueError(f"{BY} names {show(group)}, which is not a group of the inventory")
         members = set(groups[group])
         yield group, [host for host in left if host in members]
         left = [host for host in left if host not in members]
@@ -139,7 +139,7 @@ def left_out(value: object) -> dict[str, str]:
         texts = [str(item.get(key) or "").strip() for key in ("host", "owner", "reason")]
         if not all(texts) or len(item) != len(texts):
             raise ValueError(
-                f"{LEAVE_OUT}, entry {number} is {show(entry)}; an object with host, owner, reason belongs there"
+                f"{LEAVE_OUT}, entry {number} is {show(entry)}; it must be an object with host, owner, reason"
             )
         host, owner, reason = texts
         found[host] = f"left out by {owner}: {reason}"

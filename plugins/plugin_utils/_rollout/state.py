@@ -61,7 +61,7 @@ def read(results: Path | str, change: str) -> "Rollout | None":
 
 
 def new(change: str, collection: str, plan: Mapping[str, Any]) -> "Rollout":
-    """A rollout of which no batch was begun. The plan gets its fingerprint."""
+    """A rollout without a batch that was begun. The plan gets its fingerprint."""
     plan = plain_json(plan)
     document: Document = {
         "schema": SCHEMA,
@@ -154,7 +154,7 @@ class Rollout:
         known = {host: batch for batch in self.document["batches"] for host in batch["hosts"]}
         for name, reason in why.items():
             if name not in known:
-                raise ValueError(f"{LEAVE_OUT} names {show(name)}, which is no host of rollout {self._change}")
+                raise ValueError(f"{LEAVE_OUT} names {show(name)}, which is not a host of rollout {self._change}")
             host = known[name]["hosts"][name]
             if known[name]["state"] == "good" and host["outcome"] != "left out":
                 raise ValueError(f"{LEAVE_OUT} names {show(name)}, which is confirmed already")
@@ -290,7 +290,7 @@ def controller() -> dict[str, Any]:
 
 
 def alive(pid: int, proc: Path = Path("/proc")) -> bool:
-    """Whether another process of Ansible has this id. The own process and its parent are no others.
+    """Whether another process of Ansible has this id. The own process and its parent do not count.
 
     Where ``proc`` tells what runs, any other program has only got the id of a controller that has ended.
     """

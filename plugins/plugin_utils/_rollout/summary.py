@@ -235,7 +235,7 @@ def steps(document: Document) -> list[str]:
             f"Batch {begun['number']} keeps the new values on {_names(left)}. To take these hosts back to the values"
             f" found first: `{PLAYBOOK.format('rollback')} {_limit(left)}`."
         )
-    found.append("The plan of a change is fixed. If hosts or tunings must be others, choose another rollout_change.")
+    found.append("The plan of a change is fixed. To change hosts or tunings, use a new rollout_change.")
     return found
 
 

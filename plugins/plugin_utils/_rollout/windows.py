@@ -20,7 +20,7 @@ BEFORE, AFTER, ZONE = "rollout_not_before", "rollout_not_after", "rollout_time_z
 
 _DAY_TIME = re.compile(r"(\d{1,2}):(\d\d)(?::(\d\d))?")
 _FULL = re.compile(r"(20\d\d-\d\d-\d\d)[T ]((?:[01]\d|2[0-3]):\d\d(?::\d\d)?)\s*(?:(Z)|([+-]\d\d):?(\d\d)?)?")
-_FORMS = "a time such as 2026-11-28 22:00, 2026-11-28T22:00+01:00 or 22:00 belongs there"
+_FORMS = "it must be a time such as 2026-11-28 22:00, 2026-11-28T22:00+01:00 or 22:00"
 
 
 class Times(TypedDict):
@@ -100,7 +100,7 @@ def zone_of(name: str) -> tzinfo:
             f"{ZONE} is {name!r}, and this controller has no time zones; install the Python package tzdata (PyPI), or"
             " give the times in UTC"
         )
-    raise ValueError(f"{ZONE} is {name!r}, which is no time zone here; a name such as Europe/Berlin belongs there")
+    raise ValueError(f"{ZONE} is {name!r}, which is not a time zone here; it must be a name such as Europe/Berlin")
 
 
 def _parse_time(value: object, name: str) -> datetime | time | None:

@@ -70,7 +70,7 @@ def _check_spreads(fields: Fields) -> None:
 
 
 def forecast(calibration: Mapping[str, Any], hosts: Iterable[str], rounds: int, material_pct: float) -> list[str]:
-    """Sentences: what so many rounds per state can show on these hosts together, with 80 % certainty.
+    """Sentences: what this many rounds per state can show on these hosts together, with 80 % certainty.
 
     Uses the upper bound of the noise.
     """

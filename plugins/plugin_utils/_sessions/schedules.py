@@ -20,7 +20,7 @@ SHOWN_ORDERS = 5
 def groups(peers: Mapping[str, Collection[str]], joining: Collection[str]) -> dict[str, tuple[str, ...]]:
     """For each host the hosts that share its states: they measure against each other, also through others.
 
-    ``peers``: the hosts that each host measures against; those that are no keys do not count. ``joining``: a peer joins
+    ``peers``: the hosts that each host measures against; only keys count. ``joining``: a peer joins
     the hosts that measure against it only if it is one of these. One that is not tuned joins nothing, because its state
     never changes: simulated with five hosts and nothing changed, 100 % instead of 60 % were then UNCHANGED, after 6
     rounds instead of 16. But if hosts load it at the same time, each feels what the change of the others does to it.
@@ -95,7 +95,7 @@ def describe(done: int, total: int, elapsed: float, until: int) -> str:
 def too_late(since: float, done: int, end: int, minutes: float) -> float | None:
     """The seconds from ``since`` to the end of step ``end``, if more than allowed; ``done`` steps have been measured.
 
-    Steps are expected to take as long as those so far. ``minutes``: 0 is no limit.
+    Steps are expected to take as long as those so far. ``minutes``: 0 means no limit.
     """
     seconds = (time.time() - since) / done * end
     return seconds if minutes and seconds > 60.0 * minutes else None

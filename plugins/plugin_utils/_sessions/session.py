@@ -113,7 +113,7 @@ def records_of(
     if unable and session_of(variables)["kind"] == "level":
         names, why = ", ".join(unable), states.reasons(record for record in records if record["name"] in unable)
         where = f"{variables['inventory_hostname']} ({names}): {why}"
-        if check:  # of a cell, which is no step yet
+        if check:  # of a cell, which is not a step yet
             raise ValueError(f"level {step['name']} cannot be set on {where}. Nothing was changed.")
         raise ValueError(f"level {step['phase']} is not in force on {where}")
     return {"records": [*records]}

@@ -186,7 +186,7 @@ def plan_of(
     """The plan of the play in sentences: the orders, the time that it takes, and what its first look can show."""
     measuring = [item for item in ready.values() if item["measures"]]
     each = [item["seconds"] for item in measuring]
-    # so many hosts measure at the same time
+    # this many hosts measure at the same time
     step = max([sum(each) / max(1, measuring[0]["throttle"]), *each])
     seconds = [2 * (end - begun["done"]) * step for end in ends]
     name = measuring[0]["calibration"]
@@ -260,7 +260,7 @@ def end(session: Session, host: str, hosts: Any, final: str) -> dict[str, Any]:
 
 
 def _measured(session: Session, host: str, variables: Mapping[str, Any]) -> set[str]:
-    """The phases of which a host has measured a whole round in this session.
+    """Return the phases in which a host has measured a whole round in this session.
 
     Each step begins after the round of the one before. In the last one, every workload of this session must have been
     measured: its records are here.

@@ -30,7 +30,7 @@ FEWEST_RUNS = 5
 MOST_RUNS = 45
 MEDIAN_OF_5 = 1.44
 MEDIAN_OF_MANY = 1.57
-"""Variance of the median of r runs: so many times the variance of a run, divided by r (5 runs; many runs, pi/2)."""
+"""Variance of the median of r runs: this many times the variance of a run, divided by r (5 runs; many runs, pi/2)."""
 
 APART = math.log(1.05)
 """Two groups of values count only if their centres differ by more."""
@@ -94,7 +94,7 @@ def _free(sessions: Iterable[Sequence[float]]) -> int:
 
 
 def _of_median(runs: float) -> float:
-    """Variance of the median of so many runs, if that of one run is 1."""
+    """Variance of the median of this many runs, if that of one run is 1."""
     return (MEDIAN_OF_5 if runs <= 5 else MEDIAN_OF_MANY) / runs
 
 
@@ -107,7 +107,7 @@ def of_boots(boots: Sequence[Sequence[float]], medians: float) -> float | None:
 
 
 def two_groups(values: Sequence[float], rounds: int) -> bool:
-    """Whether the values of so many rounds fall into two groups: a result then depends on which one a round hits.
+    """Whether the values of this many rounds fall into two groups: a result then depends on which one a round hits.
 
     The fewer the rounds, the clearer the groups have to be: 1 % of normal samples of 8 to 12 rounds pass, and fewer of
     more rounds. Runs of the same round are alike, so they do not count one by one.

@@ -148,7 +148,7 @@ def two_clusters(values: Sequence[float], explained: float = 0.9) -> tuple[float
     """Centres of the two clusters that values fall into; None if one cluster describes them as well.
 
     The best split has to explain ``explained`` of the variance (an optimal split explains 64 % of a normal and 75 % of
-    a uniform distribution) and to leave a fifth of the values on each side, so that a few spikes are no cluster.
+    a uniform distribution) and to leave a fifth of the values on each side, so that a few spikes are not a cluster.
     """
     ordered = sorted(values)
     n = len(ordered)
@@ -188,25 +188,16 @@ def _differences(before: Sequence[float], after: Sequence[float]) -> list[int]:
 def _select(before: list[int], after: list[int], place: int) -> int:
     """The difference after - before at a place (from 0) in the order of all; both lists are sorted.
 
-    Bisection on the value, until so few differences are left between both ends that they can be sorted.
+    This is the smallest limit that has more than ``place`` differences at or below it.
     """
-
-    def not_above(limit: int) -> int:
-        return sum(len(before) - bisect_left(before, new - limit) for new in after)
-
     low, high = after[0] - before[-1] - 1, after[-1] - before[0]
-    below, upto = 0, len(before) * len(after)
-    while upto - below > MOST_SORTED and high - low > 1:
+    while high - low > 1:
         middle = (low + high) // 2
-        count = not_above(middle)
-        if count > place:
-            high, upto = middle, count
+        if sum(len(before) - bisect_left(before, new - middle) for new in after) > place:
+            high = middle
         else:
-            low, below = middle, count
-    if high - low == 1:
-        return high
-    slices = [(new, before[bisect_left(before, new - high) : bisect_left(before, new - low)]) for new in after]
-    return sorted(new - old for new, found in slices for old in found)[place - below]
+            low = middle
+    return high
 
 
 def _doubled_midranks(before: Sequence[float], after: Sequence[float], shift: float) -> tuple[tuple[int, ...], int]:

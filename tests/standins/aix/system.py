@@ -106,7 +106,7 @@ def lparstat(words):
 
 
 def repeated(head, row, words):
-    """The header at once, and a row after each interval: so many, or without a count until somebody ends it."""
+    """The header at once, and a row after each interval: this many, or without a count until somebody ends it."""
     if len(words) > 2 or not all(re.match(r"^[1-9][0-9]*$", word) for word in words):
         raise machine.Refusal(1, "usage: [interval [count]]\n")
     if not words:

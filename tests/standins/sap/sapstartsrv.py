@@ -198,7 +198,7 @@ class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         os.chmod(path, 0o666)  # who asks is looked at in handle()
 
     def handle_error(self, request, client_address):
-        """A client that has not waited for its answer is no error."""
+        """A client that has not waited for its answer is not an error."""
         if not isinstance(sys.exc_info()[1], (BrokenPipeError, ConnectionResetError)):
             super().handle_error(request, client_address)
 

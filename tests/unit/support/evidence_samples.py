@@ -165,7 +165,7 @@ def hostile() -> dict[str, Any]:
 
 
 def fleet(count: int) -> dict[str, Any]:
-    """So many hosts with all tunings; each tenth has drifted in its own way, each twentieth is lost."""
+    """This many hosts with all tunings; each tenth has drifted in its own way, each twentieth is lost."""
     results = {}
     for number in range(count):
         rows = [row(name, f"subject{place}") for name in TUNINGS for place in range(2)]

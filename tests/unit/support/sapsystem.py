@@ -96,7 +96,7 @@ class SapHost(Host):
         return self._aged.get((path, found), found)
 
     def pass_time(self, seconds):
-        """Make all that has happened so far so many seconds older."""
+        """Make all that has happened so far this many seconds older."""
         self.started = {number: at - seconds for number, at in self.started.items()}
         for path in [PROFILES + name for name in self.listdir(PROFILES)] + self.glob("/tmp", ".sapstream*"):
             self._aged[path, super().changed(path)] = self.changed(path) - seconds

@@ -36,9 +36,9 @@ ZVM = LPAR + "VM00 Name:            LNX1\nVM00 Control Program: z/VM    7.3.0\n"
 class ZHost(KernelHost):
     """An LPAR, or without facility a guest of z/VM.
 
-    split: what the CPUs are when vertical. late: after a switch so many looks at a CPU find it "unknown". firmware: the
-    mode the machine is in whatever the kernel has been told, as kernels before 6.14 may have it; it refuses to switch
-    to what it is with EBUSY.
+    split: what the CPUs are when vertical. late: after a switch this many looks at a CPU find it "unknown". firmware:
+    the mode the machine is in whatever the kernel has been told, as kernels before 6.14 may have it; it refuses to
+    switch to what it is with EBUSY.
     """
 
     def __init__(

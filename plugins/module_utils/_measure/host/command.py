@@ -54,7 +54,7 @@ LIMITS = {"timeout": (1, 86400), "exit_codes": (0, 255)}
 MOST_FIGURES = 20
 # The version of a program is a digest of its file, up to this size.
 _MOST_DIGESTED = 256 * 1024 * 1024
-# Shorter values of the environment are no secrets, and hiding them would spoil other text.
+# Shorter values of the environment are not secret, and hiding them would spoil other text.
 _SHORTEST_SECRET = 4
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,47}\Z")
 _FIGURE_NAME = re.compile(r"[a-z][a-z0-9_]{0,47}\Z")
@@ -132,7 +132,7 @@ def variables(given):
             if not isinstance(value, str) or "\0" in value or not _VARIABLE.match(name)
         ]
     except (ValueError, AttributeError, RecursionError, binascii.Error):
-        raise MeasureError("environment is no dictionary of names and values") from None
+        raise MeasureError("environment is not a dictionary of names and values") from None
     if wrong:
         raise MeasureError(
             "environment has %s; a name has letters, digits and underscores, a value is text" % json.dumps(wrong[0])
@@ -283,7 +283,7 @@ class Command(Workload):
     def _call(self, name, guardian, window=None):
         """Run a step, if it was given, to its end: programs.Done.
 
-        MeasureError if it cannot be run or its exit code is no good one.
+        MeasureError if it cannot be run or its exit code means failure.
         """
         step = self._steps.get(name)
         if step is None:

@@ -40,7 +40,9 @@ def check(figure):
     try:
         groups = re.compile(pattern, re.MULTILINE).groupindex
     except (re.error, RecursionError, OverflowError) as error:
-        raise MeasureError("the pattern of figure %s is no regular expression: %s" % (figure["name"], error)) from error
+        raise MeasureError(
+            "the pattern of figure %s is not a regular expression: %s" % (figure["name"], error)
+        ) from error
     if GROUP not in groups:
         raise MeasureError(
             "the pattern of figure %s has no group %s: put the number into (?P<%s>...)" % (figure["name"], GROUP, GROUP)
@@ -51,7 +53,7 @@ def number(value):
     """A number, or text that is one, as int or float; MeasureError for anything else."""
     found = float(value) if isinstance(value, str) and _NUMBER.match(value.strip()) else value
     if isinstance(found, bool) or not isinstance(found, (int, float)) or not 0 <= found < LARGEST:
-        raise MeasureError("%s is no number from 0" % programs.first_lines(json.dumps(value)[:80], 1))
+        raise MeasureError("%s is not a number from 0" % programs.first_lines(json.dumps(value)[:80], 1))
     return int(found) if isinstance(found, int) or found.is_integer() else found
 
 
@@ -62,7 +64,7 @@ def by_pointer(text, pointer):
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else error
         raise MeasureError(
-            "the output is no JSON document (%s), it began: %s" % (reason, programs.first_lines(text[:2000], 1))
+            "the output is not a JSON document (%s), it began: %s" % (reason, programs.first_lines(text[:2000], 1))
         ) from error
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")

@@ -94,12 +94,12 @@ def parse_entries(text):
 
 
 def interval(seconds):
-    """The interval of the statistics in a run of so many seconds: 5 s as published, 1 s in short runs."""
+    """The interval of the statistics in a run of this many seconds: 5 s as published, 1 s in short runs."""
     return 5 if seconds >= 15 else 1
 
 
 def longest_average(seconds):
-    """The decisive metric: the longest average that fits into a run of so many seconds, whenever it is printed."""
+    """The decisive metric: the longest average that fits into a run of this many seconds, whenever it is printed."""
     windows = ((300, "ops_per_min_5min"), (60, "ops_per_min_1min"), (10, "ops_per_min_10s"))
     fitting = [name for window, name in windows if seconds >= window + interval(seconds)]
     return fitting[0] if fitting else "ops_per_min_actual"

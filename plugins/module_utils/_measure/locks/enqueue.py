@@ -191,10 +191,10 @@ class LockWorkload(Workload):
 
 
 def rate(name):
-    """A metric of how often something is done, of which more is better."""
+    """A metric of how often something is done; more is better."""
     return Metric(name, "operations/min", "higher")
 
 
 def time_of(name):
-    """A metric of how long something takes, of which less is better."""
+    """A metric of how long something takes; less is better."""
     return Metric(name, "\u00b5s", "lower")

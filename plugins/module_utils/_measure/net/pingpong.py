@@ -92,7 +92,7 @@ def exchange(sock, size, loops, response=None, rate=0):
     response: the size of the response, None for size. rate: round trips a second, each timed from the moment at which
     it was due, so that a stall counts for all that waited for it (open loop); 0: each begins when the one before has
     ended (closed loop). The socket is connected and blocking (see tune_socket); errors are OSError and EOFError of the
-    socket, and MeasureError if so many round trips a second were not possible.
+    socket, and MeasureError if this many round trips a second were not possible.
     """
     view, answer = _buffers(size, response)
     wanted = len(answer)

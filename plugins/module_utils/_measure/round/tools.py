@@ -5,7 +5,7 @@
 Each set is a file; niping_request.py and enq_request.py are those of the modules niping and enqt. It has:
 
 - OPTIONS: its options, as for AnsibleModule;
-- LIMITS: {name: (lowest, highest)} of its numbers; LISTS: those of which each combination is one workload, if any;
+- LIMITS: {name: (lowest, highest)} of its numbers; LISTS: those whose combinations are one workload each, if any;
 - names(options, tool): the names of the workloads of checked options, in their order; tool: that of the session;
 - workloads(options, params, search_path): its Workloads on this host; params: the options of the module;
 - server(options, params, search_path), if it has one: (its tool, arguments of agent.start(), what the module returns

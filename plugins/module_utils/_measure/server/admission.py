@@ -66,7 +66,7 @@ class Admission:
         return sock in self._strangers
 
     def read(self, sock):
-        """The bytes that came after the right token, with which a connection is no stranger any more; else None.
+        """The bytes that came after the right token, with which a connection is trusted; else None.
 
         A connection with another token, or without one in LONGEST_TOKEN bytes, is closed.
         """

@@ -86,8 +86,8 @@ def listen(address, port, avoid=(), kind=transport.TCP):
         except OSError as error:
             if error.errno == errno.EADDRNOTAVAIL:
                 raise MeasureError(
-                    "cannot listen on %s, which is no address of this host: set address (measure_listen of this host) "
-                    "to one that it has, or to :: for all" % address
+                    "cannot listen on %s, which is not an address of this host: set address (measure_listen of this "
+                    "host) to one that it has, or to :: for all" % address
                 ) from error
             if error.errno != errno.EADDRINUSE:
                 raise MeasureError("cannot listen on %s port %d: %s" % (address, number, error.strerror)) from error
@@ -132,7 +132,7 @@ class Connection:
             handler = getattr(self, "_answer_" + str(request.get("op")), None)
             try:
                 if handler is None:
-                    raise MeasureError("this server knows no request of that name")
+                    raise MeasureError("this server does not support a request of that name")
                 handler(request)
             except MeasureError as error:
                 self._lines.write_object({"ok": False, "error": str(error)})

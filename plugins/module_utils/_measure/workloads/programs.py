@@ -17,7 +17,7 @@ from .. import processes
 from ..errors import MeasureError
 from . import releasing
 
-# Of each output of a program of the user's, and of a tool, so many of the first and as many of the last bytes are kept.
+# Of each output of a tool or a program of the user's, this many of the first and of the last bytes are kept.
 HALF, _SHORT = 512 * 1024, 64 * 1024
 _ASK_TIMEOUT = 15.0
 # The pattern of a figure that a tool prints. With more digits nothing else could be calculated from it.
@@ -90,7 +90,7 @@ def version(binary, option, pattern, tool=None):
     text = ask([binary, option])
     match = re.search(pattern, text)
     if tool and not match:
-        raise MeasureError("%s is no %s, it said: %s" % (binary, tool, first_lines(text)))
+        raise MeasureError("%s is not %s, it said: %s" % (binary, tool, first_lines(text)))
     return " ".join(match.group(1).split()) if match else "unknown"
 
 
@@ -128,7 +128,7 @@ def end(process, guardian):
 
 
 class Output:
-    """What a program prints: its first and last bytes, whatever its length. half: so many of each are kept."""
+    """What a program prints: its first and last bytes, whatever its length. half: this many of each are kept."""
 
     def __init__(self, half=HALF):
         self._half = half
@@ -183,7 +183,7 @@ def _run_all(asked, timeout, since, guardian, window, how, most=None):
     """(exit codes, seconds from the start to the end of the last) of programs: [(argv, its Outputs)].
 
     Their output goes through pipes that are read while they run, so that a program that prints without end fills no
-    disk. most: an Output may have so many bytes.
+    disk. most: an Output may have this many bytes.
     """
     with contextlib.ExitStack() as stack:
         woken = stack.enter_context(processes.woken())

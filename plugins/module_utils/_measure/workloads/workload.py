@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A workload: measured by repeated runs, and cleaned up at the end.
 
-Each tool has a subclass in a file of its own; rounds.py knows no tool.
+Each tool has a subclass in a file of its own; rounds.py does not depend on tools.
 """
 
 import contextlib

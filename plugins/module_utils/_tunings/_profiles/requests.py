@@ -12,7 +12,7 @@ from ..._sap import instances
 from ..._sap.parameters import merge
 
 DEFAULT = "DEFAULT"
-# instances that keep their parameters elsewhere, or are no part of a SAP system
+# instances that keep their parameters elsewhere, or are not part of a SAP system
 LEFT_ALONE = ("hana", "diagnostics")
 
 # One entry of a call. parameters: {name: value or None}, presets included. left_to: the host that changes it.
@@ -38,7 +38,7 @@ def _request(entry, setting):
             "(DEFAULT for the default profile)"
         )
     if profile and not profile.startswith("/"):
-        raise InputError("profile: '%s' is no absolute path" % profile)
+        raise InputError("profile: '%s' is not an absolute path" % profile)
     parameters = merge(entry.get("presets") or [], entry.get("parameters") or {})
     if setting and not parameters:
         raise InputError("%s: nothing to set, give presets or parameters" % (profile or "%s %s" % (sid, instance)))

@@ -28,7 +28,7 @@ def check_names(params):
     """Check the options for restarts, and change. Raises InputError."""
     odd = [name for name in params["restart"] if not re.match(r"^[A-Z][A-Z0-9]{2}_[0-9]{2}\Z", name)]
     if odd:
-        raise InputError("restart: '%s' is no instance; write system and number, such as PRD_00" % odd[0])
+        raise InputError("restart: '%s' is not an instance; write system and number, such as PRD_00" % odd[0])
     if params["restart_timeout"] < 1:
         raise InputError("restart_timeout: %d is out of range; use 1 second or more" % params["restart_timeout"])
     soft = params.get("restart_soft_timeout") or 0

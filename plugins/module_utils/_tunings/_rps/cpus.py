@@ -12,7 +12,7 @@ _ENTITLED = ("high", "medium")
 
 
 class Cpus:
-    """The CPUs of one host. params: those of the module, of which it uses cpus, every and unit."""
+    """The CPUs of one host. params: those of the module; it uses cpus, every and unit."""
 
     def __init__(self, host, params):
         self._host = host

@@ -27,7 +27,7 @@ def rounded(number):
 
 
 def same_parsed(parse, one, other):
-    """Whether two texts are the same value; texts that are no values must be equal."""
+    """Whether two texts are the same value; texts that are not values must be equal."""
     try:
         return parse(one) == parse(other)
     except (ValueError, TypeError, AttributeError):

@@ -40,7 +40,7 @@ program()
 """
 _PROGRAM_FILES = ("_host.netlink", "_machine.smc_tables")
 PROGRAM_KEY = "smc program"
-# the block of the unit that is no PNET ID and no UEID
+# the block of the unit that is neither a PNET ID nor a UEID
 START = "start"
 _ENABLED = "enabled"
 # units of SAP's start service: their connections need the entries

@@ -81,7 +81,8 @@ def _profile_of(name, known):
         return name
     if not _NAME.match(name):
         raise InputError(
-            "instances: '%s' is no instance; write system and number, such as PRD_00, or the path of its profile" % name
+            "instances: '%s' is not an instance; write system and number, such as PRD_00, or the path of its profile"
+            % name
         )
     meant = [one for one in known if title(one) == name]
     if not meant:

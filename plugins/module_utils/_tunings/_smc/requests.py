@@ -39,7 +39,7 @@ def parse_pnet_ids(entries):
         # the kernel turns names into upper case, but only those that are added
         pnet_id = entry["name"].strip().upper()
         if not _NAME.match(pnet_id):
-            raise InputError("pnet_ids: '%s' is no PNET ID; use up to 16 letters and digits" % entry["name"])
+            raise InputError("pnet_ids: '%s' is not a PNET ID; use up to 16 letters and digits" % entry["name"])
         named = [(option, entry[option]) for option in ("interface", "device", "pci") if entry.get(option)]
         if len(named) != 1:
             raise InputError("pnet_ids: %s: give one of interface, device and pci" % pnet_id)
@@ -68,7 +68,7 @@ def parse_ueids(texts):
     for text in texts:
         if not _UEID.match(text):
             raise InputError(
-                "ueids: '%s' is no UEID; use up to 32 of A-Z, 0-9, . and -, the first one a letter or digit, and no "
+                "ueids: '%s' is not a UEID; use up to 32 of A-Z, 0-9, . and -, the first one a letter or digit, and no "
                 "two dots in a row" % text
             )
     found = list(dict.fromkeys(texts))

@@ -255,7 +255,7 @@ class Scheduler(Request):
         return [dict(other, item=self.name) for other in found]
 
     def right(self, item, value):
-        # a tool has a list, of which it takes the first one that there is
+        # a tool has a list and takes the first one that exists
         return set(re.findall(r"[\w-]+", value)) <= set(note_checks.NONE)
 
     def wanted(self, knob):

@@ -187,7 +187,7 @@ def remarks(host):
     if not memory.memory or (size is None and host.lacking("/proc/mounts")):
         return [NOT_NEEDED]
     if size is None:
-        return [NOT_NEEDED, "%s is no tmpfs; SAP asks for one of %d MB (SAP Note 941735)" % (POINT, asked // 1024)]
+        return [NOT_NEEDED, "%s is not a tmpfs; SAP asks for one of %d MB (SAP Note 941735)" % (POINT, asked // 1024)]
     sentence = "%s has %d MB; SAP asks for 75 %% of memory and swap, %d MB" % (POINT, size // 1024, asked // 1024)
     if size + TOLERANCE_KB < asked:
         sentence += ": too small for map; enlarge it with the option size, also in /etc/fstab"

@@ -66,7 +66,7 @@ _SHM_DEFAULT = "18446744073692774399"
 _MAPS = "vm.max_map_count"
 _SHARED = (
     _at_least("kernel.shmmax", "18446744073709551615", _SHM_DEFAULT, _SHM_DEFAULT),
-    # in pages: so many of 4 KiB hold any shmmax
+    # in pages: this many of 4 KiB hold any shmmax
     _at_least("kernel.shmall", "1152921504606846720", _SHM_DEFAULT, str(1 << 52)),
 )
 # mm/page-writeback.c

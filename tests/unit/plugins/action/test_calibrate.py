@@ -94,5 +94,5 @@ def test_what_cannot_be_is_one_sentence(results: Path, arguments: dict[str, Any]
 def test_files_that_are_no_records_are_named(results: Path) -> None:
     (results / "calibration" / "app1" / "calibration-9-x-app2.json").write_text("{")
     assert run({"results": str(results)})["warnings"][0].startswith(
-        "app1/calibration-9-x-app2.json: left out: it is no JSON"
+        "app1/calibration-9-x-app2.json: left out: it is not JSON"
     )

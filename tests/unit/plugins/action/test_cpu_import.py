@@ -46,7 +46,7 @@ def test_the_documentation_names_formats_and_figures_as_they_are():
         ({"src": __file__}, "test_cpu_import.py: this is neither a file of nmon"),
         ({"begin": "tomorrow"}, "not a time of the file, which has no zone: .* 16:30:00$"),
         # what YAML makes of 23:59:49 and +10:00
-        ({"begin": 86389}, r"'86389' is not a time of the file.* \(in quotes: without them, YAML takes it"),
+        ({"begin": 86389}, r"'86389' is not a time of the file.* \(in quotes: without them, YAML treats it"),
         ({"change": "c", "utc_offset": 600}, r"utc_offset is '600'; .* \+01:00 \(in quotes: without them"),
         ({"cpus": 0}, "cpus is 0; it must be above 0"),
         ({"change": "x"}, f"^{re.escape(AIX)}: its times are local: give utc_offset"),
@@ -126,7 +126,7 @@ def test_an_annex_that_is_broken_is_named_and_left_alone(tmp_path):
     path.parent.mkdir(parents=True)
     for text, wrong in (
         ('{"schema": 1}', "this version reads an object with schema"),
-        ('{"schema": ', "it is no JSON"),
+        ('{"schema": ', "it is not JSON"),
     ):
         path.write_text(text)
         with pytest.raises(AnsibleActionFail, match=f"{path} cannot be used: {wrong}"):

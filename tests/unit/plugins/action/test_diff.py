@@ -170,9 +170,9 @@ NEWEST = "the newest runs in results/verify are 20261115T220000Z, 20261116T10000
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"from": "mondy"}, f"from is 'mondy', which is no run and no path; {choosing.RIGHT}; {NEWEST}"),
+        ({"from": "mondy"}, f"from is 'mondy', which is neither a run nor a path; {choosing.RIGHT}; {NEWEST}"),
         ({"from": "2026-11-01"}, f"from is '2026-11-01', which fits no finished run; {NEWEST}"),
-        ({"to": "2026-11-31"}, "to is 2026-11-31, which is no day; a day such as 2026-11-16 belongs there"),
+        ({"to": "2026-11-31"}, "to is 2026-11-31, which is not a day; it must be a day such as 2026-11-16"),
         ({"to": "20261115"}, f"zpower_from is 'previous', which fits no finished run; {NEWEST}"),
         (
             {"from": "latest"},
@@ -182,7 +182,7 @@ NEWEST = "the newest runs in results/verify are 20261115T220000Z, 20261116T10000
         ({"host": "app9"}, "neither run has a host app9; known: app1, app2"),
         (
             {"other_host": "app2"},
-            "zpower_host is empty; with a second host, the first of two hosts of one run belongs there",
+            "zpower_host is empty; with a second host, give the first of two hosts of one run",
         ),
         (
             {"host": "app1", "other_host": "app2", "from": "monday"},
@@ -202,13 +202,13 @@ def test_what_is_wrong_and_what_would_be_right(results: Path, options: dict[str,
 @pytest.mark.parametrize(
     "content, message",
     [
-        (b"{", "{}: it is no JSON"),
+        (b"{", "{}: it is not JSON"),
         (b"[" * 100_000, "{}: it is nested too deeply"),
         (b"9" * 5000, "{}: "),
-        (b"[]", "{}: the file is a list; an object belongs there"),
+        (b"[]", "{}: the file is a list; it must be an object"),
         (
             b'{"schema": "\\u001b[2J\\u202e"}',
-            "{}: schema is '\\x1b[2J\\u202e'; zpower.sap_tuning/evidence/1 belongs there",
+            "{}: schema is '\\x1b[2J\\u202e'; it must be zpower.sap_tuning/evidence/1",
         ),
     ],
     ids=["cut", "nested", "number", "list", "hostile"],
@@ -224,7 +224,7 @@ def test_links_and_pipes_are_refused(results: Path) -> None:
     file = results / "verify" / "20261120T100000Z" / "verify.json"
     file.unlink()
     os.mkfifo(file)
-    assert refused(results) == "results/verify/20261120T100000Z/verify.json: it is no regular file"
+    assert refused(results) == "results/verify/20261120T100000Z/verify.json: it is not a regular file"
     file.unlink()
     file.symlink_to("/etc/passwd")
     assert refused(results).startswith("results/verify/20261120T100000Z/verify.json on the controller: ")

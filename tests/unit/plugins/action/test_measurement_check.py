@@ -97,7 +97,7 @@ def test_records_of_the_host_are_looked_for_where_they_are_stored(tmp_path: Path
     place = tmp_path / "c1" / folder
     place.mkdir(parents=True)
     assert check(tmp_path, host, new=True)["measures"]
-    # as a directory it is no record
+    # as a directory it is not a record
     (place / "before-1-x.json").mkdir()
     assert check(tmp_path, host, new=True)["measures"]
     (place / "tunings-before-1.json").write_text("{}")

@@ -180,7 +180,7 @@ def test_the_control_workload_is_measured_once_in_a_round(call):
 
 def test_a_folder_that_takes_no_record_is_said_before_anything_is_measured(call, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
-    with pytest.raises(AnsibleActionFail, match="no record can be written below .*: .*file is no directory"):
+    with pytest.raises(AnsibleActionFail, match="no record can be written below .*: .*file is not a directory"):
         call(measured(), results=str(tmp_path / "file" / "results"), **BEFORE)
     monkeypatch.setattr(measuring_action.os, "access", lambda path, _mode: Path(path) != tmp_path)
     with pytest.raises(AnsibleActionFail, match=f"below .*: {tmp_path} is not writable"):
@@ -298,8 +298,8 @@ def test_a_host_cannot_write_records_of_others_or_replace_one(call, tmp_path):
 @pytest.mark.parametrize(
     "records, words",
     [
-        ("text", "it is no object"),
-        ([7], "it is no object"),
+        ("text", "it is not an object"),
+        ([7], "it is not an object"),
         ([{}], "schema is missing"),
         ([{**measured(), "runs": 7}], "runs is 7"),
         ([{**measured(), "schema": TUNINGS}], "this version reads"),

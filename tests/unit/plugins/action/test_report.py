@@ -101,7 +101,7 @@ def test_the_users_command_gets_the_folder(results: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "facts", "said"),
     [
-        ("keep", {}, "zpower_results_command is 'keep'; a list of the program"),
+        ("keep", {}, "zpower_results_command is 'keep'; it must be a list of the program"),
         (["keep"], {"zpower_results_command": ["keep"]}, "app1 has the fact zpower_results_command, which is the name"),
     ],
 )

@@ -127,7 +127,7 @@ def test_the_guard_wants_the_same_limits_for_all_hosts(play: Play, name: str, va
 @pytest.mark.parametrize("tags, skipped", [(("rps",), ()), (("all",), ("rps",)), (("all",), ("always",))])
 def test_tags_are_refused_but_those_of_other_tasks(play: Play, tags: tuple[str, ...], skipped: tuple[str, ...]) -> None:
     play.tags, play.skipped = tags, skipped
-    with pytest.raises(AnsibleActionFail, match="a rollout knows no tags"):
+    with pytest.raises(AnsibleActionFail, match="a rollout does not support --tags"):
         play.plan()
     play.tags, play.skipped = ("all",), ("notest",)
     assert play.plan()["order"] == HOSTS
@@ -268,7 +268,7 @@ def test_outside_the_window_no_batch_begins(play: Play, monkeypatch: pytest.Monk
     play.ended()
     assert (play.kept["result"], play.batch(1)["attempt"]) == ("stopped", 0)
     assert play.kept["headline"].startswith("Stopped before batch 1 of 3: ")
-    assert play.plan()["order"] == HOSTS  # the window is no part of the plan
+    assert play.plan()["order"] == HOSTS  # the window is not part of the plan
 
 
 def test_a_batch_that_has_begun_goes_on_when_the_window_closes(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,10 +354,10 @@ def test_a_lost_controller_says_nothing_about_hosts_that_were_left_out(play: Pla
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("app3", ", entry 1 is 'app3'; an object with host, owner, reason"),
-        ({**DEAD, "owner": " "}, ", entry 1 is an object; an object with host, owner, reason"),
-        ({**DEAD, "until": "2027"}, ", entry 1 is an object; an object with host, owner, reason"),
-        ({**DEAD, "host": "app17"}, f" names 'app17', which is no host of rollout {CHANGE}"),
+        ("app3", ", entry 1 is 'app3'; it must be an object with host, owner, reason"),
+        ({**DEAD, "owner": " "}, ", entry 1 is an object; it must be an object with host, owner, reason"),
+        ({**DEAD, "until": "2027"}, ", entry 1 is an object; it must be an object with host, owner, reason"),
+        ({**DEAD, "host": "app17"}, f" names 'app17', which is not a host of rollout {CHANGE}"),
         ({**DEAD, "host": "app1"}, " names 'app1', which is confirmed already"),
     ],
 )

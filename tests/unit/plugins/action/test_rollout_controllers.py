@@ -245,13 +245,13 @@ def test_of_a_cut_state_nothing_is_believed(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for size in range(0, len(whole.rstrip()), 7):
         path.write_bytes(whole[:size])
-        with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}: it is no JSON \(.*, line \d+\)$"):
+        with pytest.raises(ValueError, match=rf"^{re.escape(str(path))}: it is not JSON \(.*, line \d+\)$"):
             state.read(tmp_path, CHANGE)
         if size % 700 == 0:
             for step in (play.plan, lambda: play.judge("app2", "verifying"), lambda: play.begin("app4")):
-                with pytest.raises(AnsibleActionFail, match=r"rollout\.json: it is no JSON \(.*\)$"):
+                with pytest.raises(AnsibleActionFail, match=r"rollout\.json: it is not JSON \(.*\)$"):
                     step()
-            with pytest.raises(ValueError, match=r"rollout\.json: it is no JSON \(.*\)$"):
+            with pytest.raises(ValueError, match=r"rollout\.json: it is not JSON \(.*\)$"):
                 play.close({}, "")
             assert path.read_bytes() == whole[:size], "it stays for those who look into it"
     path.write_bytes(whole)
@@ -263,9 +263,9 @@ def test_of_a_cut_state_nothing_is_believed(tmp_path: Path) -> None:
     ("way", "value", "words"),
     [
         (("runs", -1, "id"), "../up", "runs[0].id is '../up'; it has to begin with"),
-        (("runs", -1, "controller", "pid_namespace"), 7, "runs[0].controller.pid_namespace is 7; text"),
+        (("runs", -1, "controller", "pid_namespace"), 7, "runs[0].controller.pid_namespace is 7; it must be text"),
         (("change",), "other", "it belongs to the change 'other'"),
-        (("schema",), "zpower.sap_tuning/rollout/2", "zpower.sap_tuning/rollout/1 belongs there"),
+        (("schema",), "zpower.sap_tuning/rollout/2", "it must be zpower.sap_tuning/rollout/1"),
         (("plan", "soak_s"), 1, "plan.fingerprint does not fit the plan"),
     ],
 )

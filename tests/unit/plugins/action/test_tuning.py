@@ -108,7 +108,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"zpower_confirm_within": "soon"}, "zpower_confirm_within is 'soon'; it must be seconds, or a duration such as"),
     ({"zpower_confirm_within": True}, "zpower_confirm_within is True; it must be seconds"),
     ({"zpower_confirm_within": "-1"}, "zpower_confirm_within is '-1'; it must be seconds"),
-    ({"zpower_confirm_within": "8d"}, "zpower_confirm_within is '8d'; at most 7d"),
+    ({"zpower_confirm_within": "8d"}, "zpower_confirm_within is '8d'; it must be at most 7d"),
     ({"zpower_confirm_within": "1m", "zpower_checkpoint": "x"}, "zpower_confirm_within is for .* leave out zpower_ch"),
     ({"zpower_confirm_within": "1m", "zpower_lease": 0}, "zpower_confirm_within is for .* leave out zpower_lease"),
     ({"zpower_confirm": True, "zpower_checkpoint": "x"}, "zpower_confirm is for .* leave out zpower_checkpoint"),
@@ -137,10 +137,10 @@ def test_profiles_are_those_that_the_role_has_shared_out() -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"sap_profile_profiles": {"sid": "PRD"}}, "sap_profile_profiles is {'sid': 'PRD'}; a list"),
-        ({"sap_profile_profiles": ["DEFAULT.PFL"]}, "sap_profile_profiles has 'DEFAULT.PFL'; a dictionary"),
+        ({"sap_profile_profiles": {"sid": "PRD"}}, "sap_profile_profiles is {'sid': 'PRD'}; it must be a list"),
+        ({"sap_profile_profiles": ["DEFAULT.PFL"]}, "sap_profile_profiles has 'DEFAULT.PFL'; it must be a dictionary"),
         ({"sap_profile_profiles": "{{ [1] }}"}, "sap_profile_profiles: a list of dictionaries"),
-        ({"sap_profile_shared": "maybe"}, "sap_profile_shared is 'maybe'; true or false"),
+        ({"sap_profile_shared": "maybe"}, "sap_profile_shared is 'maybe'; it must be true or false"),
     ],
 )
 def test_profiles_that_are_none_are_an_error_of_their_variable(wrong: dict[str, Any], words: str) -> None:

@@ -53,7 +53,7 @@ def test_files_that_were_brought_together_are_united_once(folder: Path, capsys: 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"run": ""}, "run is empty; the name of a run with slices belongs there"),
+        ({"run": ""}, "run is empty; give the name of a run with slices"),
         ({"run": "5", "kind": "site"}, "site/run-5 has no slices"),
     ],
 )

@@ -49,7 +49,7 @@ def written(results: Path) -> set[tuple[str, int, int]]:
 
 
 def wait_for(count: int, started: Started, results: Path) -> bool:
-    """Until so many files or versions of files were written; whether the program still runs then."""
+    """Until this many files or versions of files were written; whether the program still runs then."""
     seen = before = written(results)
     while len(seen - before) < count:
         if started.poll() is not None:
@@ -74,7 +74,7 @@ def workers(session: int) -> list[int]:
 
 
 def killed(started: Started, count: int, results: Path) -> bool:
-    """Kill it after so many files; False if it ended well before."""
+    """Kill it after this many files; False if it ended well before."""
     if wait_for(count, started, results):
         started.kill()
     if started.wait() == 0:

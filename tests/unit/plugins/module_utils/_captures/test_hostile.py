@@ -71,8 +71,8 @@ NAMES = {
     "proc": "/proc twice",
 }
 LINKS = [
-    ({"hard": "proc/later"}, "a hard link to proc/later, which is no earlier file"),
-    ({"hard": "proc"}, "which is no earlier file"),
+    ({"hard": "proc/later"}, "a hard link to proc/later, which is not an earlier file"),
+    ({"hard": "proc"}, "which is not an earlier file"),
     ({"hard": "../x"}, "no .. in its names"),
     ({"link": ""}, "a link without a target"),
 ]
@@ -89,7 +89,7 @@ HEADERS = [
     ([header(b"proc/x", claimed=b"\xff" * 12)], "negative number"),
     ([header(b"proc/x", claimed=b"99999999999\0")], "no number where one belongs"),
     ([header(b"proc/x", b"L", 4), b"../a", header(b"x")], "no .. in its names"),
-    ([b"\x01" * 512], "no tar archive"),
+    ([b"\x01" * 512], "not a tar archive"),
 ]
 HEADERS += [
     ([header(b"././@LongLink", kind, 300 * MIB), b"\0" * MIB], "claims 314572800 bytes: a name needs 4096")
@@ -104,12 +104,12 @@ REFUSED += [
     # a member that claims 8 GiB
     (gzip.compress(header(b"proc/cmdline", size=8 << 30) + b"x" * 512), "is cut off before anything of a capture"),
     (b"", "is empty"),
-    (b"hello\n", "is no archive"),
+    (b"hello\n", "is not an archive"),
     (b"\x28\xb5\x2f\xfd" + b"x" * 600, "packed with zstd: pack it as tar"),
     (b"PK\x03\x04" + b"x" * 600, "packed with zip"),
     (b"-----BEGIN PGP MESSAGE-----\n", "encrypted (OpenPGP): decrypt it first"),
     (gzip.compress(b""), "is empty"),
-    (gzip.compress(b"hello\n" * 1000), "no tar archive"),
+    (gzip.compress(b"hello\n" * 1000), "not a tar archive"),
     (b"\x1f\x8b\x08", "is cut off"),
     (b"\x1f\x8b\x08\0\0\0\0\0\0\0" + b"\xff" * 600, "is damaged"),
     (b"\xfd7zXZ\x00" + b"\xff" * 600, "is damaged"),

@@ -59,7 +59,7 @@ def test_what_someone_else_changed_meanwhile_is_left_alone_and_the_checkpoint_st
 def test_a_name_that_cannot_be_one_is_one_sentence(host, name):
     with pytest.raises(InputError) as error:
         run(host, checkpoint=name)
-    assert str(error.value).startswith("checkpoint: '%s' is no name" % name)
+    assert str(error.value).startswith("checkpoint: '%s' is not a name" % name)
     assert not host.exists(FOLDER)
 
 

@@ -121,7 +121,7 @@ def test_a_file_in_the_place_of_the_folder_and_a_folder_that_others_control(call
         return identities.Way(1234 if path.endswith("zpower_sap_tuning") else None, path, None)
 
     host.fill(JOURNALS, "")
-    assert "%s: %s is no folder" % (JOURNALS, JOURNALS) in call()["preflight"]
+    assert "%s: %s is not a folder" % (JOURNALS, JOURNALS) in call()["preflight"]
     host.remove(JOURNALS)
     # the tuning itself would work with the rights of this user
     monkeypatch.setattr(Host, "as_user", lambda *_arguments, **_more: [])

@@ -120,8 +120,8 @@ def host(tmp_path):
 def test_an_interface_is_taken_back_under_its_new_name_and_its_rule_under_the_old_one(host, chosen):
     run(host)
     rename(host, "hsi0", "enc1")
-    # what is not chosen is no empty journal
-    assert "the journal has nothing of it" in only(run(host, state="restored", interfaces=["eth9"]))["reason"]
+    # what is not chosen is not an empty journal
+    assert "the journal has none of it" in only(run(host, state="restored", interfaces=["eth9"]))["reason"]
     record = only(run(host, state="restored", interfaces=chosen))
     assert (record["subject"], record["verdict"]) == ("enc1", "changed")
     assert [mask(host, "enc1", number) for number in range(2)] == ["0", "0"]

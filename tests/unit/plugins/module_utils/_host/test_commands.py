@@ -107,7 +107,7 @@ def _in_measurement(argv):
 @needs_root
 @pytest.mark.parametrize("way", [_in_host, _in_deputy, _in_measurement])
 def test_a_program_of_another_user_has_no_part_in_roots_terminal(way):
-    """As with ssh -tt, or sudo with use_pty. The terminal is open to everybody here: its mode is no protection."""
+    """As with ssh -tt, or sudo with use_pty. The terminal is open to everybody here: its mode is not a protection."""
     master, slave = pty.openpty()
     name = os.ttyname(slave)
     os.chmod(name, 0o666)

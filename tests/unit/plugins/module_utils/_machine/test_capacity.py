@@ -72,7 +72,7 @@ def fact(host, own=None, others=None, group="", mine=2, **options):
 
 
 def verticals(entitled):
-    """(high, medium) cores of an LPAR that is entitled to so many: PR/SM's rule forwards."""
+    """(high, medium) cores of an LPAR that is entitled to this many: PR/SM's rule forwards."""
     whole, rest = int(entitled), entitled - int(entitled)
     if rest == 0:
         return whole, 0

@@ -15,7 +15,7 @@ SIBLINGS = "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"
 
 
 def lpar(threads=2, release=synthetic.SLES):
-    """A z15 LPAR whose cores run so many threads; release: its os-release."""
+    """A z15 LPAR whose cores run this many threads; release: its os-release."""
     siblings = "0-1\n" if threads == 2 else "0\n"
     tree = {"/proc/sysinfo": synthetic.sysinfo(), "/etc/os-release": release}
     return dict(tree, **{"/sys/devices/system/cpu/online": "0-1\n", SIBLINGS: siblings})

@@ -67,7 +67,7 @@ FAST_OPEN = "0x03060000 (a socket option that SMC does not know was set (TCP fas
             "drifted",
             "1 SMCR, 1 TCP instead of SMC, " + NO_SMC,
         ),
-        # a fallback that left the socket in its first state is no plain connection
+        # a fallback that left the socket in its first state is not a plain connection
         (ONE, [smc("TCP", 40001, why=(0x03060000, 0), state="INIT")], "drifted", "1 TCP instead of SMC, " + FAST_OPEN),
         (ONE + TWO, [], "drifted", "2 TCP, not opened as SMC"),
         # a connection of the same ports to another host is another one

@@ -113,8 +113,8 @@ def test_a_mistake_in_the_request_stays_a_mistake(tmp_path, kind, given, said):
 
 def test_what_is_no_capture_fails_with_one_sentence(tmp_path):
     result = look(CpuPolarization, written(tmp_path, b"no archive"), mode="vertical")
-    assert result["failed"] and "capture.tgz is no archive" in result["msg"]
-    with pytest.raises(HostError, match="is no archive"):
+    assert result["failed"] and "capture.tgz is not an archive" in result["msg"]
+    with pytest.raises(HostError, match="is not an archive"):
         host_and_system(str(tmp_path / "capture.tgz"))
 
 

@@ -104,7 +104,7 @@ def running():
 @pytest.mark.parametrize(
     "operation, details, words",
     [
-        ("reboot", {}, "no request of that name"),
+        ("reboot", {}, "not support a request of that name"),
         ("exchange", {"bytes": 0, "loops": 1, "timeout": 5}, "bytes must be a number from 1"),
         ("exchange", {"bytes": 1, "loops": "many", "timeout": 5}, "loops must be"),
         ("exchange", {"bytes": 1, "loops": 1, "timeout": True}, "timeout must be"),
@@ -127,7 +127,9 @@ def test_an_occupied_port_is_named_and_0_goes_round_it():
 
 
 def test_an_address_that_is_not_here_is_an_error(monkeypatch):
-    with pytest.raises(MeasureError, match="192.0.2.1, which is no address of this host: set address .* or to :: for"):
+    with pytest.raises(
+        MeasureError, match="192.0.2.1, which is not an address of this host: set address .* or to :: for"
+    ):
         agent.start("pingpong", address="192.0.2.1")
     with pytest.raises(MeasureError, match="resolved"):
         agent.start("pingpong", address="no.such.invalid")

@@ -295,7 +295,7 @@ def test_only_root_runs_programs_as_others(monkeypatch):
         ({"timeout": 0.5}, "timeout is 0.5; it has to be from 1 to 86400"),
         ({"exit_codes": [300]}, "exit_codes has 300"),
         ({"exit_codes": []}, "exit_codes is empty"),
-        ({"environment": "[1]"}, "environment is no dictionary"),
+        ({"environment": "[1]"}, "environment is not a dictionary"),
         ({"environment": '{"A B": "secret"}'}, 'environment has "A B"; a name has'),
         ({"environment": '{"A": 1}'}, 'environment has "A"; a name has .* a value is text'),
         ({"units": 0.0}, "units is 0; it takes a number above 0"),
@@ -339,23 +339,23 @@ def test_a_pointer_finds_its_number(pointer, value):
 @pytest.mark.parametrize(
     "document, pointer, words",
     [
-        (DOCUMENT, "", '{"foo": .* is no number'),
-        (DOCUMENT, "/foo/0", '"bar" is no number from 0'),
+        (DOCUMENT, "", '{"foo": .* is not a number'),
+        (DOCUMENT, "/foo/0", '"bar" is not a number from 0'),
         (DOCUMENT, "/foo/2", "the output has nothing at /foo/2"),
         (DOCUMENT, "/foo/01", "nothing at /foo/01"),
         (DOCUMENT, "/foo/-1", "nothing at /foo/-1"),
         (DOCUMENT, "/a~1b/c", "nothing at"),
-        (DOCUMENT, "/deep/list/1", "true is no number from 0"),
-        (DOCUMENT, "/deep/list/2", "null is no number from 0"),
-        ("[NaN]", "/0", "is no number from 0"),
-        ("[1e999]", "/0", "is no number from 0"),
-        ("[-1]", "/0", "is no number from 0"),
-        ("[1%s]" % ("0" * 30), "/0", "is no number from 0"),
-        ("", "/rate", "the output is no JSON document"),
-        ('{"rate": 5', "/rate", "the output is no JSON document"),
-        ('{"rate": 5} 6', "/rate", "the output is no JSON document"),
-        ("[" * 100000, "/rate", "the output is no JSON document"),
-        ("\0", "/rate", "the output is no JSON document"),
+        (DOCUMENT, "/deep/list/1", "true is not a number from 0"),
+        (DOCUMENT, "/deep/list/2", "null is not a number from 0"),
+        ("[NaN]", "/0", "is not a number from 0"),
+        ("[1e999]", "/0", "is not a number from 0"),
+        ("[-1]", "/0", "is not a number from 0"),
+        ("[1%s]" % ("0" * 30), "/0", "is not a number from 0"),
+        ("", "/rate", "the output is not a JSON document"),
+        ('{"rate": 5', "/rate", "the output is not a JSON document"),
+        ('{"rate": 5} 6', "/rate", "the output is not a JSON document"),
+        ("[" * 100000, "/rate", "the output is not a JSON document"),
+        ("\0", "/rate", "the output is not a JSON document"),
     ],
 )
 def test_a_pointer_that_finds_none(document, pointer, words):
@@ -381,10 +381,10 @@ def test_a_pattern_finds_the_number_of_its_last_match(text, value):
     [
         ("", "the output has no match of .*, it began: nothing was printed"),
         ("Took: 1", "no match of .*, it began: Took: 1"),
-        ("Time: 1,200", '"1,200" is no number from 0'),
-        ("Time: nan", '"nan" is no number'),
-        ("Time: \u0661", "is no number"),  # a digit, but of another script
-        ("Time: -3", '"-3" is no number from 0'),
+        ("Time: 1,200", '"1,200" is not a number from 0'),
+        ("Time: nan", '"nan" is not a number'),
+        ("Time: \u0661", "is not a number"),  # a digit, but of another script
+        ("Time: -3", '"-3" is not a number from 0'),
     ],
 )
 def test_a_pattern_that_finds_none(text, words):
@@ -417,7 +417,7 @@ def test_a_search_that_never_ends_is_ended():
         (figure(), "figure rate takes either pointer or pattern"),
         (figure(pointer="/x", pattern="(?P<value>x)"), "takes either pointer or pattern"),
         (figure(pointer="x/y"), "the pointer of figure rate is x/y; a JSON pointer begins with /"),
-        (figure(pattern="(?P<value>"), "the pattern of figure rate is no regular expression"),
+        (figure(pattern="(?P<value>"), "the pattern of figure rate is not a regular expression"),
         (figure(pattern=r"Time: (\d+)"), r"the pattern of figure rate has no group value: put the number into \(\?P<"),
     ],
 )

@@ -80,7 +80,7 @@ def test_commands():
 
 
 def test_version_with_the_build_of_the_distribution(monkeypatch):
-    with pytest.raises(MeasureError, match="/bin/echo is no openssl, it said: version"):
+    with pytest.raises(MeasureError, match="/bin/echo is not openssl, it said: version"):
         programs.version("/bin/echo", *openssl.VERSION)
     for version in ("OpenSSL 3.0.19 27 Jan 2026", "OpenSSL 1.1.1l 24 Aug 2021 SUSE release 150500.17.1"):
         told = version.replace("1l 24", "1l  24").replace("27 Jan 2026", "27 Jan 2026 (Library: %s)" % version)

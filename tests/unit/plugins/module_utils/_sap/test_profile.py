@@ -215,7 +215,7 @@ def test_our_block_ends_at_a_blank_line_or_a_comment_of_the_user(theirs):
     profile = Profile((ours + theirs + "\nc = 2\n").encode("ascii"))
     assert profile.changed({"c": None}, MARKER).data().decode("ascii") == ours + theirs + "\n"
     assert profile.changed({"b": None}, MARKER).data().decode("ascii") == "a = 1\n" + theirs + "\nc = 2\n"
-    # a line below it belongs to the user: it stays where it is now, and is no line that we added
+    # a line below it belongs to the user: it stays where it is now, and is not a line that we added
     elsewhere = Profile(b"a = 1\nc = 3\n")
     moved = profile.changed({"c": elsewhere.text("c")}, MARKER)
     assert moved.data().decode("ascii") == ours + theirs + "\nc = 3\n"

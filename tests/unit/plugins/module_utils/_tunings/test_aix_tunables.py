@@ -360,8 +360,8 @@ def test_values_are_set_in_the_order_in_which_their_rule_holds(host, values):
     "values, words",
     [
         ({"no__tcp_nodelayack": 2}, "values: no.tcp_nodelayack: 2 is out of range, 0 to 1"),
-        ({"no__tcp_nodelayack": "on"}, "no.tcp_nodelayack: on is no number like 16K, 0 to 1"),
-        ({"no__tcp_sendspace": "64k"}, "no.tcp_sendspace: 64k is no number like 16K, 4096 to "),
+        ({"no__tcp_nodelayack": "on"}, "no.tcp_nodelayack: on is not a number like 16K, 0 to 1"),
+        ({"no__tcp_sendspace": "64k"}, "no.tcp_sendspace: 64k is not a number like 16K, 4096 to "),
         ({"no__tcp_sendspace": "2M"}, "no.tcp_sendspace would be 2097152 and no.sb_max 1048576: the first has to be "),
         (
             {"no__tcp_sendspace": "2M", "no__sb_max": {"value": "4M", "stored": False}},
@@ -397,9 +397,9 @@ GOOD = {"value": 1, "reason": "measured"}
         ({"asoo.tcp": GOOD}, "'asoo.tcp' is not a tunable: write one of ioo, nfso, no, raso, schedo, vmo"),
         ({"no.tcp_nodelayack": {"value": 1}}, "no.tcp_nodelayack: give value and reason"),
         ({"no.tcp_nodelayack": dict(GOOD, colour="red")}, "but reason, restricted, risky, running, stored, value"),
-        ({"no.tcp_nodelayack": dict(GOOD, value=True)}, "True is no value: give a whole number"),
-        ({"no.tcp_nodelayack": dict(GOOD, value="1 2")}, "'1 2' is no value"),
-        ({"no.tcp_nodelayack": dict(GOOD, value="9" * 5000 + "K")}, "is no value"),
+        ({"no.tcp_nodelayack": dict(GOOD, value=True)}, "True is not a value: give a whole number"),
+        ({"no.tcp_nodelayack": dict(GOOD, value="1 2")}, "'1 2' is not a value"),
+        ({"no.tcp_nodelayack": dict(GOOD, value="9" * 5000 + "K")}, "is not a value"),
         ({"no.tcp_nodelayack": dict(GOOD, risky="yes")}, "risky is true or false"),
         ({"no.tcp_nodelayack": dict(GOOD, running=False, stored=False)}, "nothing is set"),
     ],

@@ -67,7 +67,7 @@ def test_observed_values_of_a_capture_are_judged(tmp_path, data):
     observed = found["kernel.pid_max"]
     assert observed["verdict"] == "observed"
     assert observed["reason"].startswith("only observed: kernel.pid_max is 32768, SAP asks for at least 4194304")
-    # a right value that another file may store is no drift
+    # a right value that another file may store is not a drift
     found = records(tmp_path, data(), state="present")
     assert found[MAPS]["verdict"] == "unknown"
     assert "what others store is not known" in found[MAPS]["reason"]

@@ -250,7 +250,7 @@ ENTRIES, SYSCTL = "/proc/sys/net/core/rps_sock_flow_entries", "/etc/sysctl.d/91-
 
 def test_flow_counts_are_rounded_as_the_kernel_does(host):
     asked, count = dict(flow_cnt=1000, sock_flow_entries=30000), "/sys/class/net/hsi0/queues/rx-0/rps_flow_cnt"
-    # a namespace without flow entries is no failure
+    # a namespace without flow entries is not a failure
     result = run(host, sock_flow_entries=32768)
     assert not result["failed"]
     assert verdicts(result) == {"hsi0": "changed", "net.core.rps_sock_flow_entries": "unsupported"}

@@ -18,7 +18,7 @@ MOUNT = "proc /proc proc rw 0 0\ntmpfs /dev/shm tmpfs rw,nosuid,nodev%s 0 0\n"
 
 ASKED = "; SAP asks for 75 % of memory and swap, 39936 MB"
 TOO_SMALL = ASKED + ": too small for map; enlarge it with the option size, also in /etc/fstab"
-NO_TMPFS = " is no tmpfs; SAP asks for one of 39936 MB (SAP Note 941735)"
+NO_TMPFS = " is not a tmpfs; SAP asks for one of 39936 MB (SAP Note 941735)"
 
 
 @pytest.mark.parametrize(

@@ -350,7 +350,7 @@ def test_hana_and_the_diagnostics_agent_are_in_no_pattern_and_hana_is_refused(ho
         ({"sid": "PRD", "instance": "D00", "parameters": None}, "nothing to set"),
         ({"sid": "QAS", "instance": "D00"}, "QAS"),
         ({"sid": "PRD", "instance": "D07"}, "no instance D07 on this host; it has ASCS01, D00"),
-        ({"profile": "PRD_D00_app1"}, "no absolute path"),
+        ({"profile": "PRD_D00_app1"}, "not an absolute path"),
         ({"profile": "/sapmnt/PRD/profile/PRD_D05_app1"}, "this host has no file "),
         ({"sid": "PRD", "instance": "D00", "restart": ["PRD_D00"]}, "write system and number"),
         ({"sid": "PRD", "instance": "D00", "change": "CHG\nenque/table_size = 1"}, "give printable text"),

@@ -104,7 +104,7 @@ def test_a_restart_by_name_loads_the_library_and_the_way_back_takes_it_out(host)
     "names, sentence",
     [
         (["PRD_00", D00], "PRD_00 is named twice"),
-        (["PRD"], "instances: 'PRD' is no instance; write system and number, such as PRD_00"),
+        (["PRD"], "instances: 'PRD' is not an instance; write system and number, such as PRD_00"),
         (["PRD_77"], "instances: this host has no instance PRD_77; it has PRD_01, PRD_00"),
         ([DEFAULT], "instances: .*DEFAULT.PFL is not the profile of an instance of this host"),
         (["PRD_01"], "SETENV_99 is used already"),

@@ -320,7 +320,7 @@ def test_the_router_on_the_way(monkeypatch, host, address, router):
 @pytest.mark.parametrize(
     "entries, sentence",
     [
-        ([{"name": "SAP_NET", "interface": "enc1"}], "'SAP_NET' is no PNET ID"),
+        ([{"name": "SAP_NET", "interface": "enc1"}], "'SAP_NET' is not a PNET ID"),
         ([{"name": "NET"}], "NET: give one of interface, device and pci"),
         ([{"name": "NET", "interface": "enc1 x"}], "interface is 'enc1 x'"),
         ([{"name": "NET", "device": "../x"}], "device is '../x'"),
@@ -342,7 +342,7 @@ def test_entries_and_ueids():
     with pytest.raises(InputError, match="5 are too many"):
         smc_requests.parse_ueids(list("ABCDE"))
     for text in ("", "lower", ".A", "A..B", "A B", "A" * 33, "A\n", "A_B"):
-        with pytest.raises(InputError, match="is no UEID"):
+        with pytest.raises(InputError, match="is not a UEID"):
             smc_requests.parse_ueids([text])
 
 

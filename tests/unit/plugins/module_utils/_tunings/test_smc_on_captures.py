@@ -131,4 +131,4 @@ def test_an_instance_that_a_capture_cannot_hold_is_unknown(tmp_path, build):
     (profile,) = look(root, SapProfile, sid="PRD", instance="D00", parameters={"rdisp/wp_no_btc": "8"})["tuning"]
     assert profile["verdict"] == "unknown"
     result = look(root, pnet_ids=[dict(ENTRIES[0], name="no id")])
-    assert result["failed"] and "'no id' is no PNET ID" in result["msg"]
+    assert result["failed"] and "'no id' is not a PNET ID" in result["msg"]

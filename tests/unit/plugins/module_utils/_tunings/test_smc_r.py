@@ -71,9 +71,9 @@ def test_values_of_the_site_win_over_the_preset(host):
         ({"attributes": {"enabled": 1, "port_range": "any"}}, "ip_addr_list of smcr0 would be empty"),
         ({"attributes": {"enabled": 1, "port_range": " ", "ip_addr_list": "any"}}, "port_range of smcr0 would be emp"),
         ({"attributes": {"port_range": "any"}, "preset": "enabled", "sap_ports": ["00"]}, "both give port_range"),
-        ({"device": "smcr0 -a", "preset": "enabled"}, "device: 'smcr0 -a' is no name"),
+        ({"device": "smcr0 -a", "preset": "enabled"}, "device: 'smcr0 -a' is not a name"),
         *(
-            ({"preset": "enabled", "sap_ports": instances}, "is no instance number")
+            ({"preset": "enabled", "sap_ports": instances}, "is not an instance number")
             for instances in (["D00"], ["100"], ["00\n"])
         ),
         *(

@@ -25,7 +25,7 @@ def test_the_state_before_is_what_the_first_round_after_found():
         record.update(before=record["after"], verdict="compliant")
     found = Tunings(files)
     assert found.blocks(["app1"]) is None
-    (change,) = found.changes()
+    (change,) = [tuning.entry() for tuning in found]
     assert change["before"]["running"] == {"rx-0": "00000000"}
     # set from the beginning, there is no state before
     assert Tunings(files[1:]).blocks(["app1"]) == NOTHING_CHANGED

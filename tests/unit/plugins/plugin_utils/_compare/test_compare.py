@@ -244,7 +244,7 @@ def test_tied_values_still_give_a_verdict_and_one_value_everywhere_proves_nothin
 
 
 def test_one_step_of_the_clock_is_no_finding():
-    """Two values of a clock with steps of 10 µs: one step of 60 is no finding, however often it repeats."""
+    """Two values of a clock with steps of 10 µs: one step of 60 is not a finding, however often it repeats."""
     records = spoil(records_of(), constant(60.0), "before")
     found = main(report_of(spoil(records, constant(50.0), "after")))
     assert (found["ratio"], found["verdict"], found["material_pct"]) == (pytest.approx(1.2), "INCONCLUSIVE", 5.0)
@@ -506,7 +506,7 @@ def test_a_state_that_was_reached_by_a_restart_counts_its_starts(boots, wanted):
 
 
 def test_a_session_that_was_continued_has_its_own_level():
-    """Everything is 15 % slower in the second session: that is no effect, and hides none."""
+    """Everything is 15 % slower in the second session: that is not an effect, and hides none."""
     for plan, wanted in ((SAME, "UNCHANGED"), (BETTER, "IMPROVED")):
         records = records_of(replace(plan, rounds=12))
         for record in records:

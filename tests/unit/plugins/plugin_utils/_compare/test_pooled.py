@@ -118,11 +118,11 @@ def host(name, values, starts=True, order=None):
         slots.append((state, number))
         readings.append((state, math.log(values[state][number - 1])))
     both = tuple(tuple(values[state]) for state in ("before", "after")) if starts else None
-    return pooled.Line(name, tuple(slots), tuple(readings), True, both)
+    return pooled.Line(name, tuple(slots), tuple(readings), True, both, (1,) * len(slots))
 
 
 def around(level, factor, count=5):
-    """So many values of a host, 1 % apart, and those after the change."""
+    """This many values of a host, 1 % apart, and those after the change."""
     before = [level * (1 + 0.01 * place) for place in range(count)]
     return {"before": before, "after": [factor * value for value in before]}
 

@@ -31,7 +31,9 @@ def test_a_command_is_a_list_or_json_of_one(value: object, argv: list[str]) -> N
 
 @pytest.mark.parametrize("value", ["keep", '{"a": 1}', ["keep", 1], [""], {"a": "b"}, 1, True])
 def test_everything_else_is_refused(value: object) -> None:
-    with pytest.raises(ValueError, match="zpower_results_command is .*; a list of the program and its arguments"):
+    with pytest.raises(
+        ValueError, match="zpower_results_command is .*; it must be a list of the program and its arguments"
+    ):
         command.parse(value)
 
 

@@ -136,7 +136,7 @@ def test_the_headline(made: dict[str, Any], headline: str) -> None:
     ("records", "reason"),
     [
         ("text", "no list of tuning records"),
-        ([7], "something that is no tuning record"),
+        ([7], "something that is not a tuning record"),
         ([{"name": "rps", "subject": "hsi0", "verdict": "fine"}], "unknown verdict: fine"),
         ([{"name": "rps", "subject": "hsi0", "verdict": ["x"]}], "unknown verdict: ['x']"),
         ([{}], "unknown verdict: None"),
@@ -165,8 +165,7 @@ def test_what_a_host_sends_has_a_bounded_size() -> None:
     assert len(json.dumps(host["rows"][0])) < 2_000_000 and len(host["message"]) == rows.LONGEST_TEXT
     assert host["rows"][0]["before"]["stored"] == [None, None]
     assert (
-        "of which the first 2,000 are kept"
-        in one(*[row(subject=str(n)) for n in range(2001)])["hosts"][0]["rows"][-1]["reason"]
+        "the first 2,000 are kept" in one(*[row(subject=str(n)) for n in range(2001)])["hosts"][0]["rows"][-1]["reason"]
     )
 
 

@@ -72,7 +72,7 @@ def test_the_later_slice_of_a_host_counts_and_a_sentence_says_so() -> None:
     killed = build(run(ended=None), ["app1", "app2"], {})
     again = part({"app1": "compliant", "app2": "drifted"}, begun="2026-11-20T11:00:00Z", ended="2026-11-20T11:01:00Z")
     made = united("verify", [killed, again])
-    assert made["problems"] == ["in more than one slice, of which the last begun counts: app1, app2"]
+    assert made["problems"] == ["in more than one slice (the last begun counts): app1, app2"]
     assert made["result"] == "drift"  # nothing of the killed slice is left
     assert made["run"]["begun"] == "2026-11-20T10:00:00Z"
     partly = part({"app1": "compliant"}, begun="2026-11-20T11:00:00Z", ended="2026-11-20T11:01:00Z")
@@ -150,8 +150,8 @@ def test_a_slice_that_cannot_be_read_leaves_the_run_unfinished(tmp_path: Path) -
     slices.write(part({"app1": "compliant"}), ours)
     made = stored(ours.parents[1])
     assert made["result"] == "unfinished" and [host["host"] for host in made["hosts"]] == ["app1"]
-    told = {"a": "schema is 'zpower.sap_tuning/evidence/9'", "b": "it is no JSON", "c": "is of site"}
-    told["d"] = "; a whole number belongs there"
+    told = {"a": "schema is 'zpower.sap_tuning/evidence/9'", "b": "it is not JSON", "c": "is of site"}
+    told["d"] = "; it must be a whole number"
     for (name, words), problem in zip(told.items(), made["problems"], strict=True):
         assert f"20260101T000000Z-{name}.json" in problem and words in problem
 

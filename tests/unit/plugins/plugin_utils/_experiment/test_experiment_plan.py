@@ -132,7 +132,7 @@ ON_OFF = [level("on", 1), level("off", 1, "off")]
     [
         ([], "factors is empty"),
         (None, "factors is empty"),
-        (["rps"], "factors\\[0\\] is 'rps'; a mapping of levels, name"),
+        (["rps"], "factors\\[0\\] is 'rps'; it must be a mapping of levels, name"),
         ([rps(A, B, levls=[])], "factors\\[0\\] has levls, which means nothing there"),
         ([rps(A, B, name="a b")], "factors\\[0\\].name is 'a b'; it has to begin with"),
         ([rps(A)], "factor rps needs a list of at least two levels"),

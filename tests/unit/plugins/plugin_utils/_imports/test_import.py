@@ -334,7 +334,7 @@ def test_yaml_rows_are_text_know_their_lines_and_may_share_fields():
         ("line 5", {"a": "1", "b": "3"}),
     ]
     assert table.defaults == {"x": "1"}
-    # a row that holds itself is no endless work
+    # a row that holds itself is not an endless work
     (found,) = records_of(from_yaml("- &a {client: *a}"), ROW).problems
     assert "there is no field client.client" in found
     # equal rows are rounds of their own

@@ -304,7 +304,7 @@ def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "it is no JSON"),
+        ("{", "it is not JSON"),
         ('{"schema": "zpower.sap_tuning/cpu/1"}', "change"),
         (json.dumps(annex(change="other")), "it belongs to the change other"),
         (json.dumps(annex(host="app2")), "a record of its content belongs at app2/cpu-client.json"),

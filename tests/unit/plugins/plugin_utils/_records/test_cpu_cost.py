@@ -169,7 +169,7 @@ def test_figures_of_two_sources_are_not_compared():
 
 
 def test_states_that_cannot_be_compared_have_no_difference_of_costs():
-    """Another machine needs another time for everything: that is no finding with a p."""
+    """Another machine needs another time for everything: that is not a finding with a p."""
 
     def other(record):
         record["fingerprint"]["client"]["machine"] = "3931"

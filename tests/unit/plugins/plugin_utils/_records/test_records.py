@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Records on disk: where they go, how they are written, and what happens to everything that is no record."""
+"""Records on disk: where they go, how they are written, and what happens to everything that is not a record."""
 
 from __future__ import annotations
 
@@ -144,8 +144,8 @@ SECOND = "before-2-pingpong-1000B-app2.json"
 @pytest.mark.parametrize(
     ("name", "data", "sentence"),
     [
-        (SECOND, b"", "it is no JSON"),
-        (SECOND, json.dumps(sound()).encode()[:900], "it is no JSON"),
+        (SECOND, b"", "it is not JSON"),
+        (SECOND, json.dumps(sound()).encode()[:900], "it is not JSON"),
         (SECOND, b"\xff\xfe{}", "it is not UTF-8 text"),
         (SECOND, b"[" * 100_000, "it is nested too deeply"),
         (SECOND, b'{"a": NaN}', "it holds NaN"),
@@ -303,9 +303,9 @@ def test_a_part_that_was_read_before_is_checked_again_if_its_type_differs():
     reader = Reader()
     sound = factory.make_record([52.0, 51.0, 50.0], size=1)
     assert reader.measurement(sound).workload.bytes == 1
-    with pytest.raises(ValueError, match=r"workload\.bytes is True; a whole number"):
+    with pytest.raises(ValueError, match=r"workload\.bytes is True; it must be a whole number"):
         reader.measurement({**sound, "workload": {**sound["workload"], "bytes": True}})
-    with pytest.raises(ValueError, match=r"protocol\.runs is 5\.0; a whole number"):
+    with pytest.raises(ValueError, match=r"protocol\.runs is 5\.0; it must be a whole number"):
         reader.measurement({**sound, "protocol": {**sound["protocol"], "runs": 5.0}})
 
 

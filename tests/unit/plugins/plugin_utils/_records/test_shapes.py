@@ -106,16 +106,16 @@ def test_what_fits(more: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"word": "three"}, "word is 'three'; one of one, two"),
-        ({"word": ["one"]}, "word is a list; one of one, two"),
-        ({"flag": 1}, "flag is 1; true or false"),
-        ({"time": "today"}, "time is 'today'; a time such as 2026-11-20T10:00:00Z"),
-        ({"size": None}, "size is missing; a number"),
-        ({"size": float("inf")}, "size is inf; a number or null"),
-        ({"inner": []}, "inner is a list; an object"),
-        ({"inner": {"a": {"count": True, "names": []}}}, "inner.a.count is True; a whole number from 0"),
-        ({"inner": {"a": {"count": 1, "names": [7]}}}, "inner.a.names is 7; a list of texts"),
-        ({"more": {"count": 1}}, "more.names is missing; a list of texts"),
+        ({"word": "three"}, "word is 'three'; it must be one of one, two"),
+        ({"word": ["one"]}, "word is a list; it must be one of one, two"),
+        ({"flag": 1}, "flag is 1; it must be true or false"),
+        ({"time": "today"}, "time is 'today'; it must be a time such as 2026-11-20T10:00:00Z"),
+        ({"size": None}, "size is missing; it must be a number"),
+        ({"size": float("inf")}, "size is inf; it must be a number or null"),
+        ({"inner": []}, "inner is a list; it must be an object"),
+        ({"inner": {"a": {"count": True, "names": []}}}, "inner.a.count is True; it must be a whole number from 0"),
+        ({"inner": {"a": {"count": 1, "names": [7]}}}, "inner.a.names is 7; it must be a list of texts"),
+        ({"more": {"count": 1}}, "more.names is missing; it must be a list of texts"),
     ],
 )
 def test_what_does_not_fit_is_named(more: dict[str, Any], words: str) -> None:
@@ -129,5 +129,5 @@ def test_what_is_missing_may_be_filled() -> None:
     del document["time"]
     check_shape(document, Sample, fill=True)
     assert document["time"] is None and document["more"] == {"count": 1, "names": []}
-    with pytest.raises(ValueError, match="^flag is missing; true or false"):
+    with pytest.raises(ValueError, match="^flag is missing; it must be true or false"):
         check_shape(sample(flag=None), Sample, fill=True)

@@ -136,14 +136,20 @@ class TestBuild:
         [
             ({"canaries": 13}, "is 13, and the play has only 12 hosts"),
             ({"canaries": 2, "hosts": ["a"]}, "is 2, and the play has only 1 host"),
-            *(({"canaries": value}, f"is {value!r}; a whole number") for value in ("150%", "-1", -1, 1.5, "1.5", True)),
+            *(
+                ({"canaries": value}, f"is {value!r}; it must be a whole number")
+                for value in ("150%", "-1", -1, 1.5, "1.5", True)
+            ),
             ({"canaries": "app99"}, "names 'app99', which is neither a host nor a group of this play"),
             ({"canaries": "app1, 2"}, "names '2', which is neither a host nor a group of this play"),
             ({"canaries": ["dev"]}, "names 'dev', which has no host in this play"),
-            *(({"batches": value}, f"holds {value!r}; a whole number") for value in (0, "150%", "all", True)),
-            *(({"batches": [value]}, f"holds {value!r}; a whole number") for value in (-3, "0%", 1.5)),
-            ({"batches": [[2]]}, "holds a list; a whole number"),
-            ({"by": ["erp", "prod"]}, "names 'prod', which is no group of the inventory"),
+            *(
+                ({"batches": value}, f"holds {value!r}; it must be a whole number")
+                for value in (0, "150%", "all", True)
+            ),
+            *(({"batches": [value]}, f"holds {value!r}; it must be a whole number") for value in (-3, "0%", 1.5)),
+            ({"batches": [[2]]}, "holds a list; it must be a whole number"),
+            ({"by": ["erp", "prod"]}, "names 'prod', which is not a group of the inventory"),
         ],
         ids=str,
     )

@@ -274,7 +274,7 @@ class TestSaving:
         path = rollout.save(tmp_path)
         before = path.read_bytes()
         rollout.stage(2, "sleeping", AT)
-        with pytest.raises(ValueError, match=r"^batches\[1\]\.stage is 'sleeping'; one of preflight, "):
+        with pytest.raises(ValueError, match=r"^batches\[1\]\.stage is 'sleeping'; it must be one of preflight, "):
             rollout.save(tmp_path)
         assert path.read_bytes() == before
 
@@ -299,13 +299,13 @@ class TestReading:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            (b"", "no JSON (Expecting value, line 1)"),
-            (b"{", "no JSON (Expecting property name"),
+            (b"", "not JSON (Expecting value, line 1)"),
+            (b"{", "not JSON (Expecting property name"),
             (b"\xff", "not UTF-8 text"),
             (b"[" * 100_000, "nested too deeply"),
-            (b"[]", "the file is a list; an object"),
-            (b"{}", "schema is missing; zpower.sap_tuning/rollout/1"),
-            (None, "no regular file"),
+            (b"[]", "the file is a list; it must be an object"),
+            (b"{}", "schema is missing; it must be zpower.sap_tuning/rollout/1"),
+            (None, "not a regular file"),
         ],
     )
     def test_what_is_no_state(self, content: bytes | None, words: str, tmp_path: Path) -> None:
@@ -361,7 +361,7 @@ def damaged(path: list[Any], value: Any) -> dict[str, Any]:
 def test_schema_and_check_turn_away_the_same_damage(path: list[Any], value: Any) -> None:
     document = damaged(path, value)
     assert schema_errors("rollout", document) != []
-    with pytest.raises(ValueError, match=r"^[a-z_]+[^ ]* (is|names) .* belongs there$|^[^ ]+ is .*; it has to begin"):
+    with pytest.raises(ValueError, match=r"^[a-z_]+[^ ]* (is|names) .*$|^[^ ]+ is .*; it has to begin"):
         checking.check(document)
 
 
@@ -371,12 +371,16 @@ def test_schema_and_check_turn_away_the_same_damage(path: list[Any], value: Any)
         (
             ["plan", "batches", 1, "hosts"],
             ["app1", "app2"],
-            "is a list; a list of hosts, each of which is in one batch",
+            "is a list; it must be a list of hosts, each of which is in one batch",
         ),
-        (["plan", "batches", 1, "number"], 7, "is 7; 2 belongs there"),
-        (["batches", 1, "number"], 7, "is 7; 2 belongs there"),
-        (["batches", 1, "hosts"], {}, "is an object; an object of exactly the hosts that the plan has there"),
-        (["batches", 1, "guard", "comparisons", 0, "effect_pct"], float("nan"), "is nan; a number or null"),
+        (["plan", "batches", 1, "number"], 7, "is 7; it must be 2"),
+        (["batches", 1, "number"], 7, "is 7; it must be 2"),
+        (
+            ["batches", 1, "hosts"],
+            {},
+            "is an object; it must be an object of exactly the hosts that the plan has there",
+        ),
+        (["batches", 1, "guard", "comparisons", 0, "effect_pct"], float("nan"), "is nan; it must be a number or null"),
     ],
 )
 def test_what_only_the_check_finds(path: list[Any], value: Any, words: str) -> None:

@@ -97,7 +97,7 @@ class TestMarkdown:
 class TestSteps:
     def test_after_a_stop(self) -> None:
         mend, unknown, again, fixed = summary.steps(samples.stopped())
-        assert "batch 2" in mend and "another rollout_change" in fixed
+        assert "batch 2" in mend and "a new rollout_change" in fixed
         assert "values of app4 are unknown" in unknown and "at most 1 h 5 min" in unknown
         assert "`ansible-playbook zpower.sap_tuning.verify -i inventory --limit app4`" in unknown
         assert "batch 2 is taken back first" in again and f"The next batch is 2: `{COMMAND}`." in again

@@ -64,7 +64,7 @@ def test_an_open_window(nothing: object) -> None:
     ("before", "after", "words"),
     [
         *(
-            (text, "", f"before is {text!r}; a time such as")
+            (text, "", f"before is {text!r}; it must be a time such as")
             for text in (
                 "tonight",
                 "2026-11-28",
@@ -77,7 +77,7 @@ def test_an_open_window(nothing: object) -> None:
                 "24",
             )
         ),
-        ("", "28.11.2026 22:00", "after is '28.11.2026 22:00'; a time such as"),
+        ("", "28.11.2026 22:00", "after is '28.11.2026 22:00'; it must be a time such as"),
         (22, "", 'before is the number 22; write a time of day in quotes: "22:00"'),
         ("", "7", 'after is the number 7; write a time of day in quotes: "7:00"'),
         (1320, "", 'before is the number 1320; write a time of day in quotes: "22:00"'),
@@ -205,7 +205,7 @@ class TestZones:
         "zone", ["Europe/Frankfurt", "../etc/passwd", "/etc/localtime", "Europe", "x\0y", "CET+1h"]
     )
     def test_an_unknown_one(self, zone: str) -> None:
-        assert refused("22:00", zone=zone).startswith(f"rollout_time_zone is {zone!r}, which is no time zone here")
+        assert refused("22:00", zone=zone).startswith(f"rollout_time_zone is {zone!r}, which is not a time zone here")
 
     @pytest.fixture
     def no_zones(self, monkeypatch: pytest.MonkeyPatch) -> Any:

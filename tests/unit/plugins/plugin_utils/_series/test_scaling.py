@@ -172,7 +172,7 @@ class TestCurves:
 
 
 def of_jobs(values: dict[float, float], name: str = "batch") -> list[dict[str, Any]]:
-    """A batch with so many jobs each, whose number stands in the name of the workload, too."""
+    """A batch with this many jobs each, whose number stands in the name of the workload, too."""
     metric = ("elapsed_s", "s", "lower")
     return [
         record(value, metric=metric, name=f"{name}-{jobs:.0f}", context={"jobs": jobs})

@@ -50,7 +50,7 @@ def test_the_headline_calls_only_a_certain_change_better(after: list[float], rea
 
 
 def change(factor: float, session: float = 1.0) -> dict[str, Any]:
-    """A change by so much in a session in which everything takes so many times as long."""
+    """A change by so much in a session in which everything takes this many times as long."""
     values = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.1]
     return comparison([session * value for value in values[1:]], [session * value / factor for value in values[:-1]])
 
