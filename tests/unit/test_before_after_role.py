@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 from kernel import KernelHost
 from linked_collection import linked_collection
-from playing import ansible_playbook, environment
+from playing import CHECKOUT, LOCAL, ansible_playbook, environment
 from records_factory import Plan, make_change, write_change
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 QUICK = {
     "measure_tool": "pingpong",
     "measure_rounds": 1,
@@ -65,17 +64,11 @@ class Site:
         if not tree.exists():
             tree.mkdir(parents=True)
             KernelHost(tree).interface("hsi0", queues=2)
-        # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where .venv may lie
-        local = {
-            "ansible_connection": "local",
-            "ansible_python_interpreter": "/usr/bin/python3",
-            "ansible_become": False,
-        }
+        local: dict[str, Any] = {**LOCAL, "ansible_become": False}
         local |= {"ansible_remote_tmp": str(self.folder / name / "tmp"), "ansible_host": "127.0.0.1"}
         self.hosts[name] = {**local, **variables}
 
     def play(self, playbook: str, *arguments: str, limit: str = "app1,app2", **variables: Any) -> tuple[bool, str]:
-        """Whether the playbook passes, and what is said."""
         inventory = self.folder / "hosts.json"
         inventory.write_text(json.dumps({"all": {"hosts": self.hosts}}))
         command = ["-i", str(inventory), "-l", limit, f"zpower.sap_tuning.{playbook}", *arguments]
@@ -202,6 +195,5 @@ def test_each_round_of_an_experiment_says_how_far_it_is(site: Site) -> None:
     assert passed, text
     lines = [line.split(",")[0].split(":")[0] for line in text.splitlines() if line.startswith("round ")]
     assert lines == [f"round {number} of 4" for number in (1, 2, 3, 4)], text
-    # the same command has nothing left to do
     passed, more = site.play("experiment", limit="app1", experiment_rounds=2, **EXPERIMENT)
     assert passed and "round 1 of" not in more

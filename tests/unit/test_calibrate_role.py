@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playing import ansible_playbook
+from playing import LOCAL, ansible_playbook
 
-CHECKOUT = Path(__file__).resolve().parents[2]
-# ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
 VARIABLES: dict[str, Any] = {
-    "ansible_connection": "local",
-    "ansible_python_interpreter": "/usr/bin/python3",
+    **LOCAL,
     "measure_workloads": ["command"],
     "measure_commands": [{"name": "sleep", "argv": ["/bin/sleep", "0.02"]}],
     "measure_runs": 2,
@@ -28,7 +25,6 @@ VARIABLES: dict[str, Any] = {
 
 
 def calibrate(folder: Path, *arguments: str, **variables: Any) -> tuple[bool, str]:
-    """Whether the playbook passes in ``folder``, and what is said."""
     command = ["-i", "app1,", "zpower.sap_tuning.calibrate", "-e", json.dumps({**VARIABLES, **variables})]
     done = ansible_playbook(*command, *arguments, cwd=folder)
     return done.returncode == 0, done.stdout + done.stderr

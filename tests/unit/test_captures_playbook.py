@@ -30,7 +30,6 @@ BROKEN = "sosreport-app4-2026-11-20-abcdefg.tar.xz"
 
 class Run:
     def __init__(self, folder: Path, *options: str) -> None:
-        # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout may lie
         interpreter = ("-e", "ansible_python_interpreter=/usr/bin/python3")
         command = ["-i", "hosts.json", "zpower.sap_tuning.captures", *interpreter, *options]
         done = playing.ansible_playbook(*command, cwd=folder, env=playing.environment(ANSIBLE_NOCOLOR="1"))

@@ -23,13 +23,10 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment impo
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from experiments import CHANGE, make_plan, make_records, make_tunings
 from linked_collection import linked_collection
-from playing import ansible_playbook, environment
+from playing import CHECKOUT, LOCAL, ansible_playbook, environment
 from records_factory import write_change
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 EXPERIMENT = CHECKOUT / "roles" / "experiment"
-# ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
-LOCAL = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
 
 
 def templated(text: str, variables: dict[str, Any]) -> Any:
@@ -39,7 +36,6 @@ def templated(text: str, variables: dict[str, Any]) -> Any:
 def play(
     folder: Path, tasks: list[dict[str, Any]], *arguments: str, hosts: dict[str, Any] | None = None
 ) -> tuple[bool, str]:
-    """Whether these tasks pass on hosts of this machine, and what is said."""
     inventory = {"all": {"hosts": {name: {**LOCAL, **values} for name, values in (hosts or {"app1": {}}).items()}}}
     (folder / "hosts.json").write_text(json.dumps(inventory))
     (folder / "play.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": tasks}]))

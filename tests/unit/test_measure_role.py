@@ -39,7 +39,6 @@ def measure(
     others = {"peer": {"ansible_ssh_executable": str(ssh)}, **(peers or {})}
     inventory = folder / "inventory.json"
     inventory.write_text(json.dumps({"all": {"hosts": {**measuring, **others}}}))
-    # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
     play = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_change": "c1", **QUICK, **variables}
     play |= {"zpower_results": str(folder / "results"), "measure_run_seconds": 0.1, "measure_control": False}
     play |= {"measure_workloads": [*workloads]} if workloads else {}
@@ -229,12 +228,11 @@ LOSE_SERVER.insert(2, {"ansible.builtin.command": KILL})
 
 @pytest.mark.nightly
 def test_a_server_that_is_gone_is_started_again(tmp_path: Path) -> None:
-    local = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
     variables = {"zpower_change": "c1", "zpower_results": str(tmp_path / "results"), "measure_peer": "peer"}
     # Another test that runs here at the same time would at once take a port of the default range that becomes free.
     variables |= {**QUICK, **PINGPONG, "measure_port": free_port(), "measure_run_seconds": 0.1}
     variables |= {"measure_control": False, "__measure_total": 2}
-    hosts = {"app1": {**local, **variables}, "peer": {**local, **HERE}}
+    hosts = {"app1": {**playing.LOCAL, **variables}, "peer": {**playing.LOCAL, **HERE}}
     (tmp_path / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts}}))
     (tmp_path / "play.yml").write_text(json.dumps([{"hosts": "app1", "gather_facts": False, "tasks": LOSE_SERVER}]))
     env = playing.environment(COLUMNS="1000")

@@ -11,7 +11,6 @@ from playing import ansible_playbook
 
 def test_a_misspelt_change_is_told_with_those_that_there_are(tmp_path: Path) -> None:
     (tmp_path / "results" / "4711").mkdir(parents=True)
-    # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
     command = ["-i", "app1,", "zpower.sap_tuning.report", "-e", "ansible_python_interpreter=/usr/bin/python3"]
     done = ansible_playbook(*command, "-e", '{"zpower_change": 4712}', cwd=tmp_path)
     text = done.stdout + done.stderr

@@ -49,7 +49,6 @@ def test_tasks_and_playbooks_read_only_known_variables():
 
 
 def examples(role):
-    """The plays of the examples of a README."""
     text = (role / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     return [play for block in blocks for play in yaml.safe_load(block)]

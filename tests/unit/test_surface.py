@@ -24,8 +24,6 @@ NOW = surface.surface()
         "modules rps state=restored",
         "modules rollout state=planned",  # under its old name
         "modules leftovers",
-        "lookup tunings",
-        "variable rps_every: int",
         "playbook site",
         "record zpower.sap_tuning/report/1 verdict: string",
         "exit code 2",

@@ -27,9 +27,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variabl
     role_values,
     wrong,
 )
-from playing import ansible_playbook, environment
+from playing import CHECKOUT, ansible_playbook, environment
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 ROLES = sorted(path.name for path in (CHECKOUT / "roles").iterdir())
 PLAYBOOKS = sorted(path.stem for path in (CHECKOUT / "playbooks").glob("*.yml"))
 OWN = "variable of your own with such a name goes into zpower_own_variables"

@@ -15,10 +15,7 @@ import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from jsonschema import Draft202012Validator
-from playing import ansible_playbook, environment
-
-CHECKOUT = Path(__file__).resolve().parents[2]
-
+from playing import CHECKOUT, LOCAL, ansible_playbook, environment
 
 TUNINGS = ["smc_r", "aix_device_attributes"]  # of no use on Linux
 BROKEN = {"zpower_tunings": ["rps", "smc_r"], "rps_interfaces": ["nowhere0"]}
@@ -26,9 +23,7 @@ BROKEN = {"zpower_tunings": ["rps", "smc_r"], "rps_interfaces": ["nowhere0"]}
 
 def verify(folder: Path, hosts: dict[str, dict[str, Any]], *arguments: str) -> tuple[int, str, dict[str, list[str]]]:
     """Exit code and output of the role on this machine, and the names of the tuning records of each host."""
-    # ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
-    local = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
-    (folder / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts, "vars": local}}))
+    (folder / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts, "vars": LOCAL}}))
     play = {"hosts": "all", "gather_facts": False, "roles": ["zpower.sap_tuning.verify"]}
     (folder / "play.yml").write_text(json.dumps([play]))
     env = environment(ZPOWER_TUNINGS_FORMAT="json", ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")

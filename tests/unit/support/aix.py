@@ -96,7 +96,6 @@ class AixHost(Host):
             stream.write(text)
 
     def values(self):
-        """All that chdev can change."""
         return {name: (dict(one.stored), dict(one.in_force)) for name, one in self.devices.items()}
 
     def configure(self, name):

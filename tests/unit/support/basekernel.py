@@ -154,10 +154,8 @@ class BaseHost(KernelHost):
 
     def enable(self, *services):
         for service in services:
-            folder = self.path(UNIT)
-            if not os.path.isdir(folder):
-                os.makedirs(folder)
-            os.symlink("/nowhere", os.path.join(folder, service + ".service"))
+            os.makedirs(self.path(UNIT), exist_ok=True)
+            os.symlink("/nowhere", self.path(UNIT + service + ".service"))
 
     def sapconf(self, text=SAPCONF):
         self.fill("/etc/sysconfig/sapconf", text)

@@ -59,7 +59,6 @@ def tar(entries, pack="gz", format=tarfile.GNU_FORMAT, modes=None):
 
 
 def plain(entries, top="", pack="xz"):
-    """A plain tree packed by hand."""
     return tar({top + path.lstrip("/"): entries[path] for path in sorted(entries)}, pack)
 
 
@@ -82,7 +81,6 @@ def out(commands, user="root", host="prdapp1"):
 
 
 def sysctl(values):
-    """The output of sysctl -a."""
     return "".join("%s = %s\n" % item for item in sorted(values.items()))
 
 

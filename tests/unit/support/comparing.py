@@ -20,17 +20,14 @@ SAME = factory.Plan(hosts=("app1", "app2"))
 
 
 def records_of(plan: factory.Plan = BETTER, host: str = "app1") -> list[Record]:
-    """The records of one host of a two-host change, to be spoilt by a test."""
     return [record for record in factory.make_change(plan) if record["host"] == host]
 
 
 def report_of(records: Iterable[Record], tunings: Iterable[Record] = (), **options: Any) -> dict[str, Any]:
-    """The report of these records, with these options."""
     return compare_change(factory.load(records, tunings), options=Options(**options))
 
 
 def main(report: dict[str, Any]) -> dict[str, Any]:
-    """The one comparison that is not a control."""
     found: list[dict[str, Any]] = [item for item in report["comparisons"] if not item["control"]]
     assert len(found) == 1
     return found[0]
@@ -47,7 +44,6 @@ def spoil(
 
 
 def fail(record: Record, count: int) -> None:
-    """Let the first counted runs fail."""
     counted = [index for index, run in enumerate(record["runs"]) if not run["warmup"]]
     for index in counted[:count]:
         record["runs"][index] = factory.fail_run(record["runs"][index])

@@ -87,7 +87,6 @@ def agent_of(tool, **how):
 
 
 def record_of(workload, session, **options):
-    """The record of one short round."""
     params = dict(OPTIONS, session=session)
     params.update(options)
     return entry_point.measure(params, [workload])[0]

@@ -29,8 +29,7 @@ class KernelHost(Host):
     def fill(self, path, text):
         """Put a file there, as the kernel or another administrator would."""
         target = self.path(path)
-        if not os.path.isdir(os.path.dirname(target)):
-            os.makedirs(os.path.dirname(target))
+        os.makedirs(os.path.dirname(target), exist_ok=True)
         with open(target, "w") as stream:
             stream.write(text + "\n")
 
@@ -51,8 +50,7 @@ class KernelHost(Host):
         device = self.path("/sys/class/net/%s/device" % name)
         driver = self.path("/sys/bus/ccwgroup/drivers/qeth")
         for folder in (device, driver):
-            if not os.path.isdir(folder):
-                os.makedirs(folder)
+            os.makedirs(folder, exist_ok=True)
         os.symlink(driver, os.path.join(device, "driver"))
         self.fill("/sys/class/net/%s/device/card_type" % name, card)
 
@@ -76,7 +74,6 @@ class KernelHost(Host):
         self.fill(path, value)
 
     def tree(self, *tops):
-        """{path: content} of all files below these folders."""
         found = {}
         for top in tops:
             for folder, _folders, names in os.walk(self.path(top)):
@@ -88,8 +85,6 @@ class KernelHost(Host):
 
 
 class FullDisk(KernelHost):
-    """No file below these folders can be written any more."""
-
     full = ("/var/lib",)
 
     def write(self, path, text, mode=0o644):

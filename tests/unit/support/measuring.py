@@ -73,7 +73,6 @@ def target(session, token=None):
 
 
 def round_of(session, binary=None, **options):
-    """The records of one short round; options as in OPTIONS."""
     params = dict(OPTIONS, session=session, tool="auto", path=binary, **options)
     return entry_point.measure(params, niping_request.workloads(params, params, "/nowhere"))
 

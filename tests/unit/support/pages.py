@@ -78,7 +78,6 @@ class Page(HTMLParser):
             assert attributes.get("href", "#").startswith("#")
 
     def check_references(self) -> None:
-        """Ids are unique, and every reference leads to one."""
         ids = [attributes["id"] for _tag, attributes in self.elements if "id" in attributes]
         assert len(ids) == len(set(ids))
         for _tag, attributes in self.elements:
@@ -92,7 +91,6 @@ class Page(HTMLParser):
         assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
 
     def check_landmarks(self) -> None:
-        """Each landmark is there once."""
         for tag in ("header", "nav", "main", "footer"):
             assert len(self.all(tag)) == 1, tag
 

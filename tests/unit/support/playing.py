@@ -29,6 +29,8 @@ from playbook_server import STATUS
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[2]
 COLLECTIONS = CHECKOUT / ".cache" / "collections"
+# ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
+LOCAL = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
 # ansible-test keeps it elsewhere than its Python
 PROGRAM = Path(sys.executable).with_name("ansible-playbook")
 PROGRAM = PROGRAM if PROGRAM.exists() else Path(shutil.which("ansible-playbook") or PROGRAM)
@@ -61,7 +63,6 @@ class Started:
         return int(STATUS.unpack(answer)[1])
 
     def poll(self) -> int | None:
-        """The exit code, negative for a signal; None while it runs."""
         if self.returncode is None:
             try:
                 ended = self._status.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
@@ -128,7 +129,6 @@ def start(*arguments: str | Path, cwd: str | Path | None = None, env: Mapping[st
 def ansible_playbook(
     *arguments: str | Path, cwd: str | Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """The same, and wait for its end."""
     started = start(*arguments, cwd=cwd, env=env)
     try:
         started.wait()

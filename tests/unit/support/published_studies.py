@@ -53,7 +53,6 @@ BANKING = {
 
 
 def study(name):
-    """All records of a study, imported as the module does it."""
     path = FOLDER / (name + ".yml")
     imported = records_of(from_file(path), {"source": {"file": path.name}})
     assert imported.problems == []
@@ -108,7 +107,6 @@ def runs(name):
 
 
 def table(header, rows):
-    """A Markdown table."""
     lines = ["| " + " | ".join(str(cell) for cell in row) + " |" for row in [header, *rows]]
     return "\n".join([lines[0], "|---" * len(header) + "|", *lines[1:]])
 
@@ -136,7 +134,6 @@ def to_declare(before, after):
 
 
 def banking_changes():
-    """The comparisons of the banking study."""
     rows = []
     for change, _workload, before, after in pairs("banking"):
         name = change[len("published-banking-") :]
@@ -149,7 +146,6 @@ def banking_changes():
 
 
 def crm_changes():
-    """The comparisons of the CRM study: its text speaks of the throughput."""
     rows = []
     for (change, _workload, before, after), words in zip(pairs("crm"), ("no change", "3 % more"), strict=True):
         more = 100 * (after["etr_per_h"] / before["etr_per_h"] - 1)
@@ -228,7 +224,6 @@ def slcs():
 
 
 def z14():
-    """The gains of the z14 study."""
     rows = [
         [
             workload,

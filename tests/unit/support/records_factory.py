@@ -286,7 +286,6 @@ def change_tunings(plan: Plan | None = None) -> Iterator[dict[str, Any]]:
 
 
 def load(records: Iterable[dict[str, Any]], tunings: Iterable[dict[str, Any]] = ()) -> Loaded:
-    """What loading these records would give, without a disk."""
     reader = Reader()
     return Loaded(Plan().change, [reader.measurement(record) for record in records], list(tunings))
 

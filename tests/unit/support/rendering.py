@@ -13,8 +13,6 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report.view imp
 
 
 def held_runs(report: Report) -> Runs:
-    """The runs that a report holds itself."""
-
     def runs(keys: Collection[PairKey] | None) -> Iterator[Part]:
         return (run for run in report["runs"] if keys is None or key_of(run) in keys)
 

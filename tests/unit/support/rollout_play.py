@@ -69,7 +69,6 @@ class Play:
         return result
 
     def call(self, *hosts: str, **result: Any) -> None:
-        """The one call of these hosts has this result."""
         for host in hosts:
             self.hosts[host]["__tunings_result"] = {"errors": [], "drift": [], "tuning": [COMPLIANT], **result}
 
@@ -103,16 +102,13 @@ class Play:
         return {host: one["values"] for host, one in self.batch(number)["hosts"].items()}
 
     def ended(self) -> None:
-        """The run ends; the next one is another process."""
         self.close({}, "")
 
     def close(self, lost: dict[str, str], evidence: str) -> str:
-        """What the callback does at the end of the run."""
         run = self.hosts["localhost"]["ansible_facts"]["__rollout_plan"]["runs"][-1]
         return keeping.close(self.folder, CHANGE, run, lost, evidence, action.stamp())
 
     def killed(self) -> None:
-        """The controller is gone."""
         path = self.folder / "rollouts" / CHANGE / "rollout.json"
         document = self.kept
         document["runs"][-1]["controller"]["pid"] = ENDED

@@ -34,13 +34,11 @@ def runner(tuning, **defaults):
 
 
 def only(result):
-    """The one tuning record of a result."""
     assert len(result["tuning"]) == 1
     return result["tuning"][0]
 
 
 def records(result):
-    """{subject: its tuning record} of a result."""
     return {record["subject"]: record for record in result["tuning"]}
 
 
@@ -49,14 +47,12 @@ def verdicts(result):
 
 
 def refusal(act, *arguments, **options):
-    """The sentence with which a call is refused."""
     with pytest.raises(HostError) as error:
         act(*arguments, **options)
     return str(error.value)
 
 
 def ended(pid):
-    """Wait until a process, as a guardian, has ended."""
     until(lambda: not alive(pid), "process %d has ended" % pid)
 
 
@@ -83,7 +79,6 @@ class SteppedHost(KernelHost):
         super().remove(path)
 
     def steps(self, act):
-        """The writes and removals of act(), in their order."""
         found = []
         self.at = lambda *step: found.append(step)
         act()

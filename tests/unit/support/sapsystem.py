@@ -26,8 +26,6 @@ ASCS_TEXT = b"SAPSYSTEMNAME = PRD\nINSTANCE_NAME = ASCS01\n_EN = en.sap$(SAPSYST
 
 
 class Clock:
-    """Time passes only while the code sleeps."""
-
     now = 0.0
 
     def time(self):
@@ -77,11 +75,9 @@ class SapHost(Host):
             stream.write(data)
 
     def profiles(self):
-        """{name: bytes} of all that lies beside the profiles."""
         return {name: self.data(PROFILES + name) for name in self.listdir(PROFILES)}
 
     def start(self, number):
-        """Start an instance, its sapstartsrv before it."""
         self.start_service(number)
         self.start_instance(number)
 

@@ -66,7 +66,6 @@ def comparison(before: Sequence[float], after: Sequence[float], **changes: Any) 
 
 
 def banking() -> dict[str, Any]:
-    """The trend of the banking study."""
     steps = enumerate(BANKING, 1)
     return trend("banking", [TrendStep(f"c{n}", name, [comparison([old], [new])]) for n, (name, old, new) in steps])
 
@@ -96,7 +95,6 @@ def record(
 
 
 def rounds(records: Sequence[Record]) -> list[Round]:
-    """What loading these records would give."""
     return factory.load(records).records
 
 
@@ -115,7 +113,6 @@ def guests(metrics: Sequence[str] = tuple(GUESTS)) -> list[Record]:
 
 
 def virtualization() -> dict[str, Any]:
-    """The scaling of the virtualization study."""
     return scaling("slcs", rounds(guests()), "context.guests")
 
 

@@ -39,8 +39,6 @@ CRASHED = "Traceback: no space left"
 
 
 class Site:
-    """An inventory in a folder, and runs of playbooks there."""
-
     def __init__(self, folder: Path, hosts: dict[str, str], **variables: Any) -> None:
         self.folder = folder
         common = {"ansible_connection": "local", "ansible_become": False, "zpower_tunings": ["rps"], **variables}

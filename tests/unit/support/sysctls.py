@@ -29,5 +29,4 @@ def fill(host, kind):
 
 
 def request(kind):
-    """The options of a call that changes each value."""
     return {"settings": {name: lowest for name, (lowest, _highest) in kind.table.items()}}

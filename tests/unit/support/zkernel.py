@@ -58,13 +58,11 @@ class ZHost(KernelHost):
         self.siblings(facility)
 
     def boots_vertical(self, does=True, hiperdispatch=True):
-        """Put the kernel's configuration there."""
         options = {"SCHED_TOPOLOGY_VERTICAL": does, "HIPERDISPATCH_ON": hiperdispatch}
         lines = ["CONFIG_%s=y" % name if on else "# CONFIG_%s is not set" % name for name, on in options.items()]
         self.fill("/boot/config-" + self.value("/proc/sys/kernel/osrelease"), "\n".join(lines))
 
     def hiperdispatch(self, on=True):
-        """Put the files of HiperDispatch there."""
         self.fill(HIPERDISPATCH, str(int(on and self.facility)))
         self.fill(STEAL_THRESHOLD, "30")
         self.fill(DELAY_FACTOR, "4")

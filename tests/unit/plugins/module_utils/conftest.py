@@ -14,13 +14,11 @@ from smckernel import Tables
 
 @pytest.fixture
 def aix(monkeypatch):
-    """A machine that says it is AIX."""
     monkeypatch.setattr(platform, "system", lambda: "AIX")
 
 
 @pytest.fixture
 def tables(monkeypatch):
-    """The kernel's tables of PNET IDs and UEIDs, in the place of netlink."""
     return Tables(monkeypatch, netlink)
 
 

@@ -8,14 +8,6 @@ import pytest
 from aix import BUSY, AixHost, Device, aligned
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup, system
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
-from hypothesis import given
-from hypothesis import strategies as st
-
-# what a cell can hold: several words with more than one blank between them, or nothing
-NAMES = st.from_regex(r"\A[a-z][a-z0-9_]{0,20}\Z")
-WORDS = st.text("abcXYZ019.,:=%()/_-;|&$<>'\"*", min_size=1, max_size=8)
-CELLS = st.lists(WORDS, max_size=4).flatmap(lambda words: st.sampled_from([" ", "  "]).map(lambda gap: gap.join(words)))
-SETTABLE = st.sampled_from(["True", "False", "True+"])
 
 
 @pytest.fixture
@@ -35,15 +27,13 @@ class Said:
         return self.answer
 
 
-@given(st.dictionaries(NAMES, st.tuples(CELLS, CELLS, SETTABLE), min_size=1, max_size=12))
-def test_names_and_last_columns_of_any_listing_are_found(table):
-    rows = [(name, value, description, settable) for name, (value, description, settable) in table.items()]
-    assert devices.parse_listing(aligned(rows)) == [
-        devices.Attribute(name, settable != "False") for name, (_value, _description, settable) in table.items()
-    ]
+def test_names_and_last_columns_of_a_listing_are_found():
+    rows = [("a", "", "no value", "True"), ("b_2", "two  blanks True", "a  b", "False"), ("c", "1", "", "True+")]
+    found = devices.parse_listing(aligned(rows))
+    assert found == [devices.Attribute(row[0], row[3] != "False") for row in rows]
     # without the last column nothing is said of it
-    out = aligned([(name, value, "Device CLEARS its Queue on error") for name, value, _description, _settable in rows])
-    assert devices.parse_listing(out) == [devices.Attribute(name, None) for name in table]
+    out = aligned([(name, value, "Device CLEARS its Queue on error") for name, value, *_rest in rows])
+    assert devices.parse_listing(out) == [devices.Attribute(row[0], None) for row in rows]
 
 
 @pytest.mark.parametrize("out", ["", "smcr01 Available  SMC-R\n"])
@@ -72,14 +62,7 @@ def test_legal_values(out, value, allowed):
 
 
 @pytest.mark.parametrize(
-    "value, further",
-    [
-        ("512 enabled=0", "enabled="),
-        ("a\tb=", "b="),
-        ("; rm -rf /", None),
-        ("a=b", None),
-        ("", None),
-    ],
+    "value, further", [("512 enabled=0", "enabled="), ("a\tb=", "b="), ("; rm -rf /", None), ("a=b", None), ("", None)]
 )
 def test_what_chdev_would_take_for_a_second_pair(value, further):
     assert devices.second_pair(value) == further

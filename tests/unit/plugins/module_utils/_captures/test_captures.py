@@ -146,11 +146,7 @@ def test_contradictory_values_are_refused(opened):
     "text, path, lacks",
     [
         (COMPLETE + "-> command cancelled by timeout\n", RMEM, "cancelled by its time limit"),
-        (
-            COMPLETE + 'dbginfo.sh: Warning: Command "sysctl -a" failed\nrc=124\n',
-            RMEM,
-            "cancelled by its time limit",
-        ),
+        (COMPLETE + 'dbginfo.sh: Warning: Command "sysctl -a" failed\nrc=124\n', RMEM, "cancelled by its time limit"),
         # one that failed for one key is complete
         (COMPLETE + STABLE_SECRET, RMEM, ""),
         (COMPLETE + STABLE_SECRET, "/proc/sys/net/ipv6/conf/all/stable_secret", "could not read it"),
@@ -176,7 +172,6 @@ def test_an_unreadable_file_of_sysfs_is_no_empty_value(opened):
     entries = dict(machine(), **dict.fromkeys((speed, port, CPUS + "/uevent"), ""))
     host = opened(captures.dbginfo(entries, extra={"sysfs.err": errors}))
     assert host.value(speed) is None and host.lacking(speed).endswith("taken: Input/output error")
-    # the machine itself has no value there
     assert host.value(port) is None
     assert host.value(CPUS + "/uevent") == ""
     assert host.missed == [speed]
@@ -370,7 +365,6 @@ def test_a_plain_tree_lacks_what_was_not_copied(tmp_path, opened):
     assert host.lacking("/proc/cmdline") == "the tree has no /proc/cmdline, which every Linux has: it was not copied"
     assert host.lacking("/proc/sys/s390/topology") == "the tree has no /proc/sys: it was not copied"
     assert host.lacking("/sys/class/net/eth0") == ""
-    # an empty file is empty
     assert host.read("/proc/modules") == "" and host.missed == []
     # but not if tar packed the files of the kernel, without a copy
     found = dict.fromkeys(("proc/cmdline", "proc/cpuinfo", "proc/modules"), "")

@@ -63,10 +63,8 @@ NAMES = {
     "/etc/passwd": "the absolute name /etc/passwd",
     "/sysx/y": "the absolute name /sysx/y",
     "../../etc/cron.d/x": "a capture has no .. in its names",
-    "proc/../../x": "a capture has no .. in its names",
     "/sys/../etc/x": "a capture has no .. in its names",
     "proc/a\nb": "a name that no capture has: proc/a\\nb",
-    "proc/\x1b[31mred": "a name that no capture has",
     "proc/" + "x/" * 2100: "a name that no capture has",
     "proc/cmdline": "/proc/cmdline twice",
     "proc/cmdline/x": "names below /proc/cmdline, which is not a folder",
@@ -75,13 +73,11 @@ NAMES = {
 LINKS = [
     ({"hard": "proc/later"}, "a hard link to proc/later, which is not an earlier file"),
     ({"hard": "proc"}, "which is not an earlier file"),
-    ({"hard": "/etc/shadow"}, "the absolute name /etc/shadow"),
     ({"hard": "../x"}, "no .. in its names"),
     ({"link": ""}, "a link without a target"),
 ]
 HEADERS = [
     ([header(b"proc/x", b"S", 0)], "type S"),
-    ([header(b"proc/x", b"D", 0)], "type D"),
     (pax(GNU_sparse_major=b"1") + [header(b"proc/x")], "a sparse file"),
     (pax(size=b"-1") + [header(b"proc/x")], "no size where one belongs"),
     (pax(path=b"/etc/shadow") + [header(b"proc/x")], "the absolute name /etc/shadow"),
@@ -109,7 +105,6 @@ REFUSED += [
     (gzip.compress(header(b"proc/cmdline", size=8 << 30) + b"x" * 512), "is cut off before anything of a capture"),
     (b"", "is empty"),
     (b"hello\n", "is not an archive"),
-    (b"\0" * 2048, "is not an archive"),
     (b"\x28\xb5\x2f\xfd" + b"x" * 600, "packed with zstd: pack it as tar"),
     (b"PK\x03\x04" + b"x" * 600, "packed with zip"),
     (b"-----BEGIN PGP MESSAGE-----\n", "encrypted (OpenPGP): decrypt it first"),
@@ -122,7 +117,6 @@ REFUSED += [
     (good()[:-8] + b"\0" * 8, "is damaged"),
     (gzip.compress(TAR[:1024] + b"\xff" + TAR[1025:]), "damaged: copy it again"),
     (captures.tar({"etc/x": "x"}), "holds nothing that is known: a capture is"),
-    (captures.tar({"a/sys/x": "x"}), "holds nothing that is known"),
     (
         captures.tar({"%s/%s" % (top, name): GOOD[name] for top in ("app1", "app2") for name in GOOD}),
         "holds 2 captures (app1, app2): unpack it and name one",
@@ -178,7 +172,6 @@ def test_the_names_of_sys_which_pack_best_stay_below_the_ratio(tmp_path, monkeyp
     data = captures.tar(sysfs, pack)
     assert opened(tmp_path, data).capture.format == "sysfs"
     assert sum(unpacked) > 100 * len(data)
-    # a small capture may have any ratio
     monkeypatch.setattr(limits, "RATIO_FROM", 128 * MIB)
     assert opened(tmp_path, good(("proc/zeros", b"\0" * 32 * MIB))).value("/proc/cmdline") == "x"
 

@@ -43,17 +43,14 @@ class Machine(SteppedHost):
 
 
 def over(host):
-    """End the lease of exp1, as if its time had passed."""
     host.write(CHECKPOINT + "/lease.json", json.dumps({"until": 0.0, "ends": "2026-11-20T10:00:00Z"}))
 
 
 def end_of_lease(host):
-    """When the lease of exp1 ends, on the monotonic clock."""
     return json.loads(host.read(CHECKPOINT + "/lease.json"))["until"]
 
 
 def taken_back(host, found):
-    """Wait until all files are as they were found."""
     until(lambda: everything(host) == found, "everything is taken back")
 
 
@@ -75,7 +72,6 @@ def test_without_renewal_the_host_is_as_it_was_found(host, call):
     assert call(interfaces=["hsi0"], every=2, checkpoint="exp1", lease=LONG)["changed"]
     pid = host.guardian()
     assert masks(host) == ["5", "5"] and alive(pid) and pid != os.getpid()
-    # what later calls changed is taken back too
     call(interfaces=["hsi1"], checkpoint="exp1")
     assert host.value("/sys/class/net/hsi1/queues/rx-0/rps_cpus") == "f"
     over(host)
@@ -98,14 +94,11 @@ def test_every_call_with_the_checkpoint_renews_it_also_one_that_changes_nothing(
     assert not call(checkpoint="exp1", lease=2 * LONG)["changed"]
     renewed = end_of_lease(host)
     assert first + LONG <= renewed <= time.monotonic() + 2 * LONG and mode() == 0o600
-    # nothing said of it is not a renewal, and no end either
     assert not call(checkpoint="exp1")["changed"]
     assert end_of_lease(host) == renewed and host.guardian() == pid and alive(pid)
-    # without a lease the checkpoint stays
     call(checkpoint="exp1", lease=0)
     ended(pid)
     assert host.listdir(CHECKPOINT) == ["rps.json"] and masks(host) == ["f", "f"]
-    # a lease can be made shorter
     call(checkpoint="exp1", lease=LONG)
     pid = host.guardian()
     assert alive(pid)
@@ -292,7 +285,6 @@ def test_what_needs_no_taking_back_needs_no_guardian(host, call, monkeypatch):
         assert call(checkpoint="exp1", lease=LONG)["tuning"][0]["verdict"] == "unsupported"
     assert everything(host) == before and not host.exists(FOLDER)
     ended(guardians[0])
-    # nor do values that stand already
     call()
     assert not call(checkpoint="exp1", lease=LONG)["changed"]
     assert not host.exists(CHECKPOINT)

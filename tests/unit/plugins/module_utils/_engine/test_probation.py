@@ -23,7 +23,6 @@ PARAMS = dict(DEFAULTS, **rps_params())
 
 
 def end_probation(host):
-    """End the probation, as if its time had passed."""
     host.write(PROBATION + "/lease.json", json.dumps({"until": 0.0, "ends": "2026-11-20T10:00:00Z"}))
 
 
@@ -71,7 +70,6 @@ def test_a_time_of_zero_needs_no_process_and_empty_text_is_no_time(host, call):
 
 
 def test_records_and_refusals_say_until_when(host, call):
-    # a prediction is not on probation
     assert only(call(confirm_within="10m", _ansible_check_mode=True))["remarks"] == []
     result = call(confirm_within="10m")
     ends = json.loads(host.read(PROBATION + "/lease.json"))["ends"]
@@ -79,7 +77,6 @@ def test_records_and_refusals_say_until_when(host, call):
     assert only(result)["verdict"] == "changed" and only(result)["remarks"] == [remark]
     again = only(call(confirm_within="10m", _ansible_check_mode=True))
     assert again["verdict"] == "compliant" and again["remarks"] == [remark]
-    # what others are told
     for more in ({}, {"checkpoint": "exp1"}):
         message = call(**more)["msg"]
         assert message.startswith("nothing was changed: rps has values on probation since 20")
@@ -101,7 +98,6 @@ def test_a_host_with_only_a_probation_is_not_unused(host, call):
     [
         ({"lease": 60}, "lease: only a checkpoint is taken back by itself; give checkpoint too"),
         ({"lease": -1, "checkpoint": "exp1"}, "lease: -1 is out of range; use 0 to 604800 seconds"),
-        ({"lease": 604801, "checkpoint": "exp1"}, "lease: 604801 is out of range"),
         ({"lease": "soon", "checkpoint": "exp1"}, "argument 'lease'"),
         ({"confirm_within": "soon"}, "confirm_within is 'soon'; it must be seconds, or a duration such as 90s"),
         ({"confirm_within": "8d"}, "confirm_within: 691200 is out of range; use 0 to 604800 seconds"),
@@ -109,7 +105,6 @@ def test_a_host_with_only_a_probation_is_not_unused(host, call):
         ({"confirm_within": "1h", "lease": 60}, "confirm_within: values on probation are a checkpoint"),
         ({"state": "confirmed", "checkpoint": "exp1"}, "state: values on probation are a checkpoint"),
         ({"checkpoint": "probation"}, "checkpoint: 'probation' is kept for values on probation"),
-        ({"state": "restored", "checkpoint": "probation"}, "checkpoint: 'probation' is kept for values on probation"),
     ],
 )
 def test_bad_input_is_one_sentence_and_changes_nothing(host, call, arguments, words):
@@ -173,7 +168,6 @@ def test_without_a_probation_confirming_only_looks(host, call):
     result = call(state="confirmed")
     assert not result["changed"] and only(result)["verdict"] == "drifted"
     assert everything(host) == before and not host.exists(FOLDER)
-    # an experiment is not a probation
     call(checkpoint="exp1")
     result = call(state="confirmed")
     assert not result["changed"] and "the checkpoint exp1, which began" in only(result)["reason"]

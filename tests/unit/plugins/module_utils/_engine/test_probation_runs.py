@@ -77,7 +77,6 @@ def test_values_that_are_set_over_those_of_another_run_are_those_of_the_later_on
     call(confirm_within="0", confirm_runs=SECOND)
     assert run_of(host) == "r2", "also if no value changes"
     assert call(confirm_within="0", confirm_runs=FIRST)["failed"]
-    # set again by hand, they belong to no run
     assert not call(confirm_within="0", cpus="0").get("failed") and not run_of(host)
     assert not call(confirm_within="0", confirm_runs=STRANGER).get("failed")
 

@@ -101,7 +101,6 @@ def test_on_aix_the_programs_tell_the_list(tmp_path, monkeypatch, said):
         lambda argv, **options: calls.append(argv) or start([str(script)] + argv[1:], **options),
     )
     listed, plain = stat.S_IFREG | 0o755 | 0x02000000, stat.S_IFREG | 0o755
-    # without a list, no program runs
     assert not access_lists.lets_others_write("/x", plain, (0,), (0,)) and calls == []
     assert access_lists.lets_others_write("/x", listed, (0,), (0,)) is (said != "permit r-- u:prdadm")
     assert calls == [["/usr/bin/aclget", "/x"]]
@@ -123,7 +122,6 @@ def test_without_lists_the_mode_decides(tmp_path, monkeypatch):
         monkeypatch.setattr(os, "getxattr", answer(number))
         assert access_lists.lets_others_write("/x", 0o775, (0,), (0,)) is writes
     assert set(asked) == {("/x", ATTRIBUTE, False)} and len(asked) == 3
-    # the usual case costs nothing
     assert not access_lists.lets_others_write("/x", 0o755, (0,), (0,)) and len(asked) == 3
 
 
@@ -155,7 +153,6 @@ def test_a_program_that_a_list_lets_others_rewrite_does_not_run_as_root(exe):
         programs.ask([str(program)])
     allow(program, (USER, 5, NOBODY), (USER, 7, 0))
     assert programs.ask([str(program)]) == "0\n"
-    # a folder in which a list lets others replace programs
     allow(exe, (GROUP, 7, 4711))
     with pytest.raises(MeasureError, match="niping does not run as root: .*/exe " + SENTENCE):
         programs.ask([str(program)])

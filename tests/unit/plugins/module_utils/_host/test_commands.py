@@ -211,8 +211,7 @@ def test_the_time_limit_ends_the_group(text):
 
 
 @pytest.mark.parametrize(
-    "ask, error",
-    [(lambda argv, seconds: Host().run(argv, timeout=seconds), HostError), (programs.ask, None)],
+    "ask, error", [(lambda argv, seconds: Host().run(argv, timeout=seconds), HostError), (programs.ask, None)]
 )
 def test_after_the_time_limit_nothing_waits_for_a_grandchild_that_has_left_the_group(tmp_path, ask, error):
     mark = tmp_path / "pid"
@@ -226,7 +225,6 @@ def test_after_the_time_limit_nothing_waits_for_a_grandchild_that_has_left_the_g
     with_a_limit(attempt, lambda _nothing: mark.exists() and mark.read_text())
     grandchild = int(mark.read_text())
     try:
-        # it lives for 600 s, and has not been waited for
         assert processes.start_time(grandchild) is not None
     finally:
         os.kill(grandchild, signal.SIGKILL)
@@ -266,7 +264,6 @@ POLITE = (
 
 
 def started(folder, handler):
-    """A program that waits, and its process id."""
     process = commands.start([sys.executable, "-c", POLITE % handler, str(folder)])
     until((folder / "pid").exists, "the program waits")
     return process, int((folder / "pid").read_text())

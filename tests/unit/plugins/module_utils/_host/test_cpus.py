@@ -8,8 +8,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 
 
 @pytest.mark.parametrize(
-    "text, cpus",
-    [("", []), ("0", [0]), ("0-3,8", [0, 1, 2, 3, 8]), (" 5 , 1-2\n", [1, 2, 5]), ("0-1,1-2", [0, 1, 2])],
+    "text, cpus", [("", []), ("0", [0]), ("0-3,8", [0, 1, 2, 3, 8]), (" 5 , 1-2\n", [1, 2, 5]), ("0-1,1-2", [0, 1, 2])]
 )
 def test_cpu_lists(text, cpus):
     assert cpu_lists.parse_list(text) == cpus

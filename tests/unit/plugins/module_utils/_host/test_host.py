@@ -26,7 +26,6 @@ def test_what_a_file_is(tmp_path):
     host = Host(str(tmp_path))
     assert [host.value(path) for path in ("/sys/x", "/sys/y", "/sys/x/below")] == ["7", None, None]
     assert host.listdir("/nowhere") == []
-    # the text of a link, without a look at its target
     assert [host.target("/" + name) for name in ("4", "program", "gone")] == ["socket:[123]", None, None]
     assert [host.size(path) for path in ("/program", "/pipe", "/", "/gone")] == [4, None, None, None]
     assert [host.mode(path) for path in ("/program", "/link", "/gone")] == [0o104755, 0o104755, None]
@@ -52,7 +51,6 @@ def test_write_keeps_owner_mode_and_links_and_leaves_no_rest(tmp_path):
         assert target.read_bytes() == ("new \u00e4 %s\n" % path).encode("utf-8")
         assert (after.st_uid, after.st_gid, stat.S_IMODE(after.st_mode)) == (before.st_uid, before.st_gid, 0o640)
         assert os.listdir(str(target.parent)) == ["x.conf"] and (tmp_path / "link").is_symlink()
-    # a new file gets its folder, and the mode that was asked for
     host.write("/var/lib/deep/x", "text", mode=0o600)
     assert stat.S_IMODE(os.stat(str(tmp_path / "var/lib/deep/x")).st_mode) == 0o600
 

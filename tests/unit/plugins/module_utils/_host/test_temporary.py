@@ -16,7 +16,6 @@ def names(folder):
 
 @pytest.fixture
 def left(tmp_path):
-    """A leftover with a file."""
     (tmp_path / "work-left").mkdir()
     (tmp_path / "work-left" / "file").write_text("x")
     return tmp_path
@@ -28,7 +27,6 @@ def remove(folder, **how):
 
 
 def killed(act):
-    """Run act in a process that is then killed."""
     pid = os.fork()
     if pid == 0:
         try:

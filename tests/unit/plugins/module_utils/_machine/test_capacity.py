@@ -250,13 +250,6 @@ def test_dedicated_cores_beside_shared_ones_are_one_each(host):
     assert "entitled to 5.2 IFL cores" in found["sentence"] and "2 of its cores are dedicated" in found["sentence"]
 
 
-def test_93_pages_in_one_read(host):
-    others = [lpar("X%d" % number, [core(weight=10)] * 61) for number in range(63)]
-    found = fact(host, others=others)
-    assert os.path.getsize(host.path(diag_204.FILE)) > 93 * pr_sm.PAGE
-    assert (found["weight_sum"], found["entitled_cores"]) == (730, 2.2)
-
-
 def test_the_answer_of_the_emulator():
     """It proves the reader, not the arithmetic: there no CPU counts as online, and its two weights differ."""
     found = diag_204.parse(pr_sm.HERCULES)
@@ -327,7 +320,6 @@ def test_each_error_costs_only_the_weights(host, monkeypatch, call, number, why)
     found = capacity.capacity(host, "Linux")
     assert found["why"].startswith(why) and found["entitled_range"] == [3.0, 3.5]
     assert kernel.closed == ([1] if call == "read" else [])
-    # so does a damaged file
     monkeypatch.undo()
     found = fact(host, version=1)
     assert found["why"].startswith("the file diag_204 is damaged: version 1") and found["source"] == "polarization"
@@ -355,7 +347,6 @@ def test_the_row_of_an_lpar_has_a_remark_on_cores_beyond_its_entitlement(host):
     assert found["reason"].endswith("4 get time only if other LPARs leave it")
     assert found["remarks"] == ["while other LPARs need their cores, work on the 4 vertical:low ones waits"]
     assert (found["before"]["running"], found["wanted"], found["undo"]) == ({"source": "polarization"}, {}, None)
-    # a capture has the row too
     assert len(row(opened(host.root))["remarks"]) == 1
     host.online(range(4))
     capacity.capacity.cache_clear()
@@ -394,7 +385,6 @@ OF_ONE = dict(zip(KEYS, ("app1", "Dedicated-SMT-4", "Capped", "2.00", "-", "2", 
 
 
 def lparstat(values=SHARED, **changes):
-    """The output of lparstat -i."""
     # one key is as long as the column
     values = dict(values, **{"Unallocated Variable Memory Capacity Weight": "-"}, **changes)
     return "".join("%-43s: %s\n" % item for item in values.items())
@@ -419,7 +409,6 @@ def test_a_shared_partition_of_aix(tmp_path):
     assert found["pool"] == {"id": 0, "cores": 32, "entitled": 22.65}
     record = row(host, "AIX")
     assert (record["verdict"], record["reason"]) == ("compliant", found["sentence"])
-    # facts and checks of one call ask once
     assert host.calls.count(["lparstat", "-i"]) == 1
 
 

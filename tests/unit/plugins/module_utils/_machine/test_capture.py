@@ -21,14 +21,12 @@ TUNED = "/etc/systemd/system/multi-user.target.wants/tuned.service"
 
 
 def capture(*arguments):
-    """What the program prints, as entries."""
     done = subprocess.run([sys.executable, PROGRAM] + list(arguments), check=True, stdout=subprocess.PIPE)
     return json.loads(done.stdout.decode("ascii"))
 
 
 @pytest.fixture
 def machine(tmp_path):
-    """A tree with something of everything."""
     root = tmp_path / "machine"
     root.mkdir()
     tree = synthetic.large_lpar(4)

@@ -115,7 +115,6 @@ def test_where_smt_is_no_question(smt, tree, system, words):
 @pytest.mark.parametrize(
     "cores, version, reason, remark",
     [
-        (3, "6.1.0", "z/VM runs on 3 cores of its LPAR, which is within its limit", None),
         (32, "7.3.0", "z/VM runs on 32 cores of its LPAR, which is within its limit", None),
         (33, "6.4.0", "z/VM runs on 33 cores of its LPAR", "z/VM uses at most 64 threads, which is 32 cores"),
         (64, "6.3.0", "z/VM runs on 64 cores of its LPAR", "32 cores with SMT; two z/VM systems"),
@@ -151,7 +150,6 @@ def way(tmp_path, monkeypatch):
         captured.grow(tmp_path, dict({"/proc/sysinfo": synthetic.sysinfo()}, **tree))
         host = ReadingHost(str(tmp_path))
         smt, found = checks.records(host, system, None, ["sapdb1"])
-        # of several, each has a record
         several = checks.records(host, system, None, ["sapdb1", "sapascs", "sapdb1", ""])
         assert [one["subject"] for one in several[1:]] == ["HiperSockets to sapascs", "HiperSockets to sapdb1"]
         assert several[2] == dict(found, subject="HiperSockets to sapdb1")
@@ -172,11 +170,7 @@ def test_the_route_through_hipersockets(way):
 @pytest.mark.parametrize(
     "kind, buffers, remarks",
     [
-        (
-            "HiperSockets",
-            16,
-            ["its buffers of 64k allow an MTU of 57344", "default of 128 for HiperSockets; its"],
-        ),
+        ("HiperSockets", 16, ["its buffers of 64k allow an MTU of 57344", "default of 128 for HiperSockets; its"]),
         ("OSD_25GIG", 16, ["buffer_count is 16, lowered from the driver's default of 64 for OSA"]),
         ("OSD_25GIG", 64, []),
     ],

@@ -62,14 +62,11 @@ def test_only_files_of_a_bearable_size_are_read(root):
         "cannot read /proc/sysinfo: it is not a regular file",
         "cannot read /proc/huge: it is larger than 64 MiB",
     ]
-    # a file of one value holds no book
     (root / "etc/value").write_text("x" * 5000)
     assert len(host.read("/etc/value")) == 5000 and host.value("/etc/value") is None
 
 
 class Failing(ReadingHost):
-    """Reading the named files fails as the kernel lets it fail."""
-
     errors = {}
 
     def _content(self, path, target, follow):
@@ -81,7 +78,6 @@ class Failing(ReadingHost):
 @pytest.mark.parametrize(
     "number, said",
     [(number, True) for number in (errno.EIO, errno.EACCES, errno.EPERM)]
-    # what goes away meanwhile is absent
     + [(number, False) for number in (errno.ENODEV, errno.EINVAL, errno.ENOENT, errno.ENXIO)],
 )
 def test_what_exists_and_cannot_be_read_is_said_once(root, number, said):

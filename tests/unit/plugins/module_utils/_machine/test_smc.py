@@ -16,7 +16,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import 
     smc_tables,
 )
 from kernel import KernelHost
-from smckernel import LoadedHost, Tables
+from smckernel import LoadedHost
 
 NO_SMC, PEER_DECLINED, NO_DEVICE = 0x03010000, 0x05000000, 0x03030000
 
@@ -26,8 +26,6 @@ def header(kind, body, length=None):
 
 
 class Kernel:
-    """A socket of netlink that gives these pieces."""
-
     def __init__(self, *pieces):
         self.pieces, self.sent = list(pieces), []
         self.send = self.sent.append
@@ -63,7 +61,6 @@ def test_a_dump_comes_in_several_pieces_until_it_is_done(answering):
     assert netlink.dump(4, 20, b"what?") == [b"one", b"three", b"2222"]
     (sent,) = kernel.sent
     assert kernel.protocol == 4 and struct.unpack("=IHH", sent[:8]) == (21, 20, 0x301) and sent[16:] == b"what?"
-    # a refusal is an error with the kernel's number
     answering(header(2, struct.pack("=i", -errno.EPERM) + b"\0" * 16))
     with pytest.raises(PermissionError):
         netlink.dump(4, 20, b"")
@@ -77,7 +74,6 @@ def test_a_change_asks_for_an_acknowledgement(answering):
     assert (length, kind, flags, sent[16:20]) == (len(sent), 30, 5, b"\2\1\0\0")
     assert sent[20:] == smckernel.attribute(1, b"SAPNET\0") and len(sent) % 4 == 0
 
-    # which is the end of the answer
     def acknowledged(code):
         return header(2, struct.pack("=i", -code) + struct.pack("=IHHII", 16, 20, 5, 1, 0))
 
@@ -240,11 +236,6 @@ def test_without_smc_and_in_a_captured_folder_nothing_is_asked(monkeypatch, tmp_
     assert facts.smc(host) is None
 
 
-@pytest.fixture
-def tables(monkeypatch):
-    return Tables(monkeypatch, netlink)
-
-
 def test_an_entry_is_added_and_taken_away_and_others_of_its_id_stay(tables):
     tables.add("SAPNET", ethernet="enc1")
     tables.add("SAPNET", ib="mlx5_1", port=2)
@@ -254,7 +245,6 @@ def test_an_entry_is_added_and_taken_away_and_others_of_its_id_stay(tables):
     assert set(tables.entries) - before == {("SAPNET", "n/a", "0001:00:00.0", 1)}
     smc_tables.set_pnet_id("device", "0001:00:00.0", None)
     assert set(tables.entries) == before
-    # what is there already is not asked for again
     tables.changes = []
     smc_tables.set_pnet_id("interface", "enc2", ("OTHER", 0))
     smc_tables.set_pnet_id("interface", "enc9", None)
@@ -305,7 +295,6 @@ def test_the_last_ueid_of_an_s390_answers_eagain_and_is_gone(tables, monkeypatch
     tables.eids = ["ONLY"]
     smc_tables.set_ueid("ONLY", False)
     assert tables.eids == []
-    # it is an error if the UEID stays
     tables.eids = ["ONLY"]
     monkeypatch.setattr(tables, "_ueid", lambda command, values: errno.EAGAIN)
     with pytest.raises(BlockingIOError):
@@ -357,18 +346,6 @@ def test_the_program_says_what_was_refused_and_sets_the_rest(tables, monkeypatch
     with pytest.raises(SystemExit) as caught:
         smc_tables.program()
     assert caught.value.code == "interface enc1 SAPNET 0: File exists" and tables.eids == ["SAP.1"]
-
-
-@pytest.mark.parametrize(
-    "kind, name, path",
-    [
-        ("interface", "enc1", "/sys/class/net/enc1"),
-        ("device", "mlx5_0", "/sys/class/infiniband/mlx5_0"),
-        ("device", "0001:00:00.0", "/sys/bus/pci/devices/0001:00:00.0/driver"),
-    ],
-)
-def test_place(kind, name, path):
-    assert smc_tables.place(kind, name) == path
 
 
 def test_a_damaged_line_of_the_unit_keeps_no_other_from_being_set(tables, unit):

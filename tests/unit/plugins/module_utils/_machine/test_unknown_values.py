@@ -62,11 +62,9 @@ def test_a_stored_value_that_the_capture_cannot_hold_is_unknown(tmp_path):
     assert record["after"]["next_boot"] is None
     (remark,) = [text for text in record["remarks"] if text.startswith("not in this capture, so settings there are")]
     assert ": /etc, /lib, /run, " in remark
-    # a difference that the capture shows is drift
     record = polarization(vertical(tmp_path), mode="horizontal")
     assert record["verdict"] == "drifted"
     assert record["reason"].startswith("dispatching: vertical, wanted horizontal")
-    # a folder is read as an archive
     captured.grow(tmp_path, captured.entries(VERTICAL))
     assert polarization(str(tmp_path))["verdict"] == "unknown"
 
@@ -100,12 +98,9 @@ def test_an_interface_that_may_exist_is_unknown(tmp_path):
     ("kind", "given", "said"),
     [
         (SmcSysctls, dict(settings={"vmem": 1}), "there is no setting 'vmem'"),
-        # a capture is only compared
         (CpuPolarization, dict(mode="vertical", check=False), "give the task check_mode: true"),
         (CpuPolarization, dict(mode="vertical", state="restored"), "leave out state and checkpoint"),
-        (CpuPolarization, dict(mode="vertical", state="confirmed"), "leave out state and checkpoint"),
         (CpuPolarization, dict(mode="vertical", checkpoint="x"), "leave out state and checkpoint"),
-        # what is not a path
         (CpuPolarization, dict(mode="vertical", root="nowhere"), "the capture"),
         (CpuPolarization, dict(mode="vertical", root="\ud800"), "the capture"),
         (CpuPolarization, dict(mode="vertical", root="a\0b"), "the capture"),

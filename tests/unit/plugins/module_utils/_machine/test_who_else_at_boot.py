@@ -35,9 +35,7 @@ def host(tmp_path):
 
 
 def link(host, path, target):
-    folder = os.path.dirname(host.path(path))
-    if not os.path.isdir(folder):
-        os.makedirs(folder)
+    os.makedirs(os.path.dirname(host.path(path)), exist_ok=True)
     os.symlink(target, host.path(path))
 
 

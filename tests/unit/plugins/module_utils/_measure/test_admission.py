@@ -98,7 +98,6 @@ def test_the_token(strangers, visitors, sent, rest, stays):
 
 def test_their_time(strangers, visitors, monkeypatch):
     assert strangers.expire() is None
-    # nothing to read yet
     assert strangers.read(visitors.come("10.0.0.1")) is None and visitors.open() == [0]
     assert 0 < strangers.expire() <= admission.TOKEN_TIMEOUT
     monkeypatch.setattr(admission, "TOKEN_TIMEOUT", 0.0)

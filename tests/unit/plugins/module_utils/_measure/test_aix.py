@@ -18,8 +18,6 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu.aix
     count_processors,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from measuring import STANDIN, free_port, listens, round_of, server
 from waiting import until
 
@@ -56,7 +54,6 @@ WITHOUT_ENTITLEMENT = [line.replace("ent=0.50", "") for line in SHARED]
 
 
 def read(lines, processors=None):
-    """The Rates of all reports in these lines."""
     reports = Reports(processors)
     return [rates for rates in (reports.feed(line) for line in lines) if rates]
 
@@ -109,27 +106,6 @@ def test_what_is_no_report_is_none(line):
     assert read((line,)) == []
 
 
-@settings(max_examples=100)
-@given(
-    st.integers(0, 1000).flatmap(
-        lambda user: st.tuples(st.just(user), st.integers(0, 1000 - user), st.integers(0, 100), st.integers(0, 400))
-    ),
-    st.integers(5, 1600),
-)
-def test_shares_of_any_size_add_up_to_the_whole(figures, hundredths):
-    user, system, wait, physc = figures
-    idle, entitlement = max(0, 1000 - user - system - wait), hundredths / 100.0
-    wait = 1000 - user - system - idle
-    head = aixlike.SHARED[0].replace("ent=0.50", "ent=%.2f" % entitlement)
-    line = "%5.1f %5.1f %6.1f %6.1f %5.2f %5.1f %6.1f %5d %5d" % (
-        user / 10.0, system / 10.0, wait / 10.0, idle / 10.0, physc / 100.0, 1.0, 1.0, 1, 1
-    )  # fmt: skip
-    (rates,) = read((head,) + aixlike.SHARED[1:] + (line,))
-    whole = max(entitlement, physc / 100.0)
-    assert rates.user + rates.system + rates.idle == pytest.approx(whole)
-    assert rates.user == pytest.approx(user / 1000.0 * whole)
-
-
 def test_totals_weigh_reports_that_came_together_alike():
     low, high = read(SHARED + (aixlike.SHARED_REPORT.replace("20.0  60.0", "40.0  40.0"),))
     totals = Totals("a")
@@ -157,7 +133,6 @@ def window(own, seconds):
 def test_a_window_of_the_meter_is_whole_intervals(aix):
     with meter.own() as own, meter.own() as other:
         found = window(own, 0.25)
-        # two meters have nothing in common
         assert counters.cpu_between(counters.snapshot(meter=own), counters.snapshot(meter=other)) is None
     assert found["elapsed_s"] >= 0.25
     assert found["user_s"] == pytest.approx(0.1 * found["elapsed_s"], abs=1e-3)
@@ -231,11 +206,6 @@ def test_the_tool_ends_when_the_one_who_asks_is_killed(aix):
     assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
     assert (aix / "lparstat.pids").exists()
     until(lambda: aixlike.running(aix, "lparstat") == 0, "lparstat has ended")
-
-
-def test_only_aix_has_a_meter():
-    with meter.own() as own:
-        assert own is None and meter.start() is None
 
 
 @pytest.mark.parametrize("tool, binary", [("pingpong", None), ("niping", STANDIN)])

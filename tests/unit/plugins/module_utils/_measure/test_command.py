@@ -25,7 +25,6 @@ FIGURE = {"name": "rate", "unit": "1/s", "better": "higher", "pointer": "/rate",
 
 
 def options(*argv, **given):
-    """The options of a program as the module gets them."""
     found = {name: rule.get("default") for name, rule in command.OPTIONS.items()}
     return dict(found, **dict({"name": "x", "argv": list(argv), "timeout": PATIENCE}, **given))
 
@@ -40,7 +39,6 @@ def made(given):
 
 
 def measured(given, **setting):
-    """The record of one round."""
     return rounds.measure_workload(made(given), plan(**dict({"runs": 2, "warmup": 0}, **setting)), ALONE)
 
 
@@ -112,7 +110,6 @@ def test_endless_output_is_bounded():
 
 
 def test_it_ends_with_a_child_that_holds_its_output():
-    """A run does not wait for what the program leaves in the background."""
     text = "import subprocess; print(subprocess.Popen(['sleep', '600']).pid)"
     record = measured(python(text), runs=1)
     assert record["runs"][0]["ok"]
@@ -189,7 +186,6 @@ def test_secrets_are_hidden_wherever_they_come_out():
     record = measured(python(text % 1, environment=environment, prepare=["echo", 'geheim"\\1']), runs=1)
     assert errors(record)[0].endswith('ended with exit code 1: <KEY> "<LONGER>" 7')
     assert "geheim" not in json.dumps(record)
-    # and nothing goes through a shell
     text = "$HOME; echo *|cat `id`"
     assert measured(options("printf", "%s", text), runs=1)["runs"][0]["raw"].startswith(text)
 
@@ -334,8 +330,7 @@ def figure(name="rate", pointer=None, pattern=None, output="stdout"):
 
 
 @pytest.mark.parametrize(
-    "pointer, value",
-    [("/foo/1", 2.5), ("/", 0), ("/a~1b", 1), ("/m~0n", 8), ('/k"l', 6), ("/deep/list/0/rate", 12.5)],
+    "pointer, value", [("/foo/1", 2.5), ("/", 0), ("/a~1b", 1), ("/m~0n", 8), ('/k"l', 6), ("/deep/list/0/rate", 12.5)]
 )
 def test_a_pointer_finds_its_number(pointer, value):
     assert figures.by_pointer(json.dumps(DOCUMENT), pointer) == value
@@ -349,18 +344,14 @@ def test_a_pointer_finds_its_number(pointer, value):
         (DOCUMENT, "/foo/2", "the output has nothing at /foo/2"),
         (DOCUMENT, "/foo/01", "nothing at /foo/01"),
         (DOCUMENT, "/foo/-1", "nothing at /foo/-1"),
-        (DOCUMENT, "/foo/x", "nothing at /foo/x"),
-        (DOCUMENT, "/bar", "nothing at /bar"),
         (DOCUMENT, "/a~1b/c", "nothing at"),
         (DOCUMENT, "/deep/list/1", "true is not a number from 0"),
         (DOCUMENT, "/deep/list/2", "null is not a number from 0"),
         ("[NaN]", "/0", "is not a number from 0"),
-        ("[Infinity]", "/0", "is not a number from 0"),
         ("[1e999]", "/0", "is not a number from 0"),
         ("[-1]", "/0", "is not a number from 0"),
         ("[1%s]" % ("0" * 30), "/0", "is not a number from 0"),
         ("", "/rate", "the output is not a JSON document"),
-        ("rate: 5", "/rate", "the output is not a JSON document"),
         ('{"rate": 5', "/rate", "the output is not a JSON document"),
         ('{"rate": 5} 6', "/rate", "the output is not a JSON document"),
         ("[" * 100000, "/rate", "the output is not a JSON document"),
@@ -399,7 +390,6 @@ def test_a_pattern_finds_the_number_of_its_last_match(text, value):
 def test_a_pattern_that_finds_none(text, words):
     with pytest.raises(MeasureError, match=words):
         figures.by_pattern(text, r"^Time: (?P<value>\S+)$")
-    # a group that took no part
     with pytest.raises(MeasureError, match="no match"):
         figures.by_pattern("x", "x(?P<value>y)?")
 
@@ -410,7 +400,6 @@ def test_figures_of_both_outputs():
     assert figures.read([], {}) == {}
     with pytest.raises(MeasureError, match="^figure rate: the output has nothing at /rate$"):
         figures.read([figure(pointer="/rate")], {"stdout": "{}", "stderr": ""})
-    # a whole number stays one
     assert figures.number("1200") == 1200 and isinstance(figures.number("1200"), int)
     assert figures.number(1e-9) == 1e-9
 

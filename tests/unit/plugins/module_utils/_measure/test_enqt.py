@@ -91,7 +91,6 @@ def test_rates_by_their_meaning(text):
     "text",
     [
         "",
-        "everything is fine\n",
         "actual 10 s 1 min 5 min\n1 2 3 4\n",
         "Ops/min actual 10 s 1 min 5 min\n1 2 3\n",
         "Ops/min\nactual 10 s 1 min 5 min\nRejects 1 2 3 4\n",
@@ -261,7 +260,6 @@ def test_a_measurement_that_is_ended_leaves_nothing(server, session, number, tmp
 
 
 def programs_of(profile):
-    """The processes that were started with a profile."""
     commands = {name: Host().read("/proc/%s/cmdline" % name) for name in os.listdir("/proc") if name.isdigit()}
     return [name for name, command in commands.items() if profile in (command or "")]
 

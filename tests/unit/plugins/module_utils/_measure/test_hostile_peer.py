@@ -95,7 +95,6 @@ GOOD = {
     "whole": ["0"],
     "list": ["[]"],
     "object": [],
-    # no field of a fingerprint is required
     "fingerprint": ["{}", '{"get": {"a": 1}}', '{"rx-0": 1}'],
     "masks": ["{}"],
 }

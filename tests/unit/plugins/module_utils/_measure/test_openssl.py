@@ -41,9 +41,7 @@ def test_figures_of_one_process_two_processes_and_a_longer_time():
     "old, new, words",
     [
         ("+R:", "-R:", "no result for aes-128-gcm with 1 process, its output began: .DT:AES-128-GCM"),
-        ("+F:25", "-F:25", "no result"),
         ("AES-128-GCM", "AES-128-CBC", "no result"),
-        ("+R:2148111", "+R:0", "no result"),
         ("+R:2148111", "+R:1148111", "contradicts itself: 2199665664 bytes a second, but its counts make 1175665664"),
         (":1.000000", ":0.000000", "no result"),
         ("2199665664.00", "nan", "no result"),
@@ -60,7 +58,6 @@ def test_names_are_the_published_shapes():
     names = names_of("measure_workload", workload="openssl")
     assert len(names) == 18 and len(set(names)) == 18
     assert names[:3] == ["openssl-aes-128-gcm-256B", "openssl-aes-128-gcm-1024B", "openssl-aes-128-gcm-8192B"]
-    # without messages, each is one workload
     shape = {"ciphers": ["rsa2048", "sha256"], "bytes": [256, 8192]}
     wanted = ["openssl-rsa2048", "openssl-sha256-256B", "openssl-sha256-8192B"]
     assert names_of("measure_workload", workload="openssl", openssl=shape) == wanted
@@ -76,7 +73,6 @@ def test_commands():
     assert openssl.Speed("/o", "v", 3, "aes-128-cbc", 256).argv == begin + ["-multi", "3", "-evp", "aes-128-cbc"]
     short = begin[:-2] + ["-multi", "2", "rsa4096"]
     assert openssl.Speed("/o", "v", 2, "rsa4096", 0).argv == short
-    # whole seconds
     for wanted, seconds in ((0.1, "1"), (1.0, "1"), (2.6, "3"), (10.0, "10")):
         speed = openssl.Speed("/o", "v", 1, "aes-128-cbc", 256)
         speed.prepare(plan(run_seconds=wanted))

@@ -3,14 +3,21 @@
 """The engine: its arithmetic against a plain computation, and real exchanges over loopback."""
 
 import array
+import errno
 import random
 import socket
 import threading
 import time
 
+import measuring
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import transport
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import pingpong
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import histogram, niping_request, pingpong
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
+from hypothesis import given
+from hypothesis import strategies as st
 from measuring import PATIENCE
 
 
@@ -78,7 +85,6 @@ def beside(function, *arguments):
 
 
 def is_over(thread, *socks):
-    """Assert that the other side has ended, and that nothing is left on the wire."""
     thread.join(PATIENCE)
     assert not thread.is_alive()
     for sock in socks:
@@ -89,13 +95,7 @@ def is_over(thread, *socks):
 
 @pytest.mark.parametrize(
     "size, response, loops",
-    [
-        (1, 1, 200),
-        (1000, 1000, 200),
-        (3 * 1024 * 1024, 3 * 1024 * 1024, 3),
-        (200, 30720, 100),
-        (100000, 1, 20),
-    ],
+    [(1, 1, 200), (1000, 1000, 200), (3 * 1024 * 1024, 3 * 1024 * 1024, 3), (200, 30720, 100), (100000, 1, 20)],
 )
 def test_every_byte_goes_there_and_back(pair, size, response, loops):
     near, far = pair
@@ -180,3 +180,164 @@ def test_who_sends_a_stream_waits_until_it_has_arrived(pair):
     pingpong.tune_socket(near, 1)
     pingpong.fetch_stream(near, 1000, 2)
     is_over(other)
+
+
+# The distribution of round trips: bins, their text, and how texts add up.
+
+
+def lognormal(count, median_us, sigma, seed):
+    chance = random.Random(seed)
+    return [median_us * chance.lognormvariate(0.0, sigma) for _index in range(count)]
+
+
+@pytest.mark.parametrize("to_us, samples", [(1e-3, [100500, 1000000]), (1e6, [100.5e-6, 1000e-6])])
+def test_the_clock_s_unit_makes_no_difference(to_us, samples):
+    numbers = list(histogram.bins([histogram.histogram(samples, to_us)]))
+    assert numbers == [463, 694]
+    assert [
+        histogram.WIDTH**number <= value < histogram.WIDTH ** (number + 1)
+        for number, value in zip(numbers, (100.5, 1000))
+    ]
+
+
+def test_the_text_names_only_the_first_bin_of_neighbours():
+    text = histogram.histogram([1.0] + [1.015] * 5 + [1.025] * 12 + [60.6], 1.0)
+    assert text == "0:1,5,12 412:1"
+    assert histogram.bins([text]) == {0: 1, 1: 5, 2: 12, 412: 1}
+    # round trips that no clock can tell, or that take days
+    assert histogram.histogram([0.0, 0.2, 1.0, 1e13], 1.0) == "0:3 2450:1"
+
+
+def test_parts_add_up_to_the_histogram_of_everything():
+    samples = lognormal(5000, 60.0, 0.5, 2)
+    parts = [histogram.histogram(samples[start::4], 1.0) for start in range(4)]
+    assert histogram.merge(parts) == histogram.histogram(samples, 1.0)
+    assert histogram.merge([]) is None
+
+
+def test_two_modes_and_a_long_tail_fit_into_two_kilobytes():
+    samples = lognormal(30000, 60.0, 0.15, 3) + lognormal(10000, 110.0, 0.1, 4)
+    samples += [random.Random(5).uniform(200, 20000) for _index in range(60)]
+    assert len(histogram.histogram(samples, 1.0)) < 2000
+
+
+def test_which_texts_are_known():
+    for text in ("5:1", "340:1,5,12 412:1", "0:3 2450:1", "1:1" + ",1" * 9998):
+        assert histogram.FORMAT.fullmatch(text)
+    others = ["", " ", "5", "5:", ":5", "5:1,", "5:1 ", " 5:1", "5:1  6:1", "5:-1", "5:1.5", "5:1\n", "5:\u0661"]
+    for text in others + ["5:1_0", "12345:1", "5:" + "1" * 13, "1:1" + ",1" * 9999]:
+        assert not histogram.FORMAT.fullmatch(text), text
+
+
+@given(st.lists(st.floats(0.0, 1e15), min_size=1))
+def test_nothing_is_lost_and_the_text_is_always_known(samples):
+    text = histogram.histogram(samples, 1.0)
+    assert histogram.FORMAT.fullmatch(text)
+    assert sum(histogram.bins([text]).values()) == len(samples)
+    assert histogram.merge([text]) == text
+
+
+# Measuring over SMC sockets: what a run's connections became, and kernels that have no such sockets.
+
+
+NO_SMC = "0x03010000 (the peer does not support SMC)"
+
+
+def told(mode, reason=0):
+    return smc_sockets.SmcSocket(mode, reason, 0, 1, "127.0.0.1", 2, 3)
+
+
+@pytest.fixture
+def smc(monkeypatch):
+    """Plain sockets for SMC's; returns the list of the sockets that were asked for. became: what the kernel tells."""
+    asked = []
+
+    def stream(family):
+        asked.append(family)
+        return socket.socket(family, socket.SOCK_STREAM)
+
+    monkeypatch.setattr(smc_sockets, "stream", stream)
+
+    def becomes(found):
+        monkeypatch.setattr(smc_sockets, "of_socket", lambda sock: found)
+        return asked
+
+    return becomes
+
+
+@pytest.mark.parametrize(
+    "found, mode, fallback",
+    [(told("SMCR"), "SMCR", None), (told("SMCD"), "SMCD", None), (told("TCP", 0x03010000), "TCP", NO_SMC), (None,) * 3],
+)
+def test_a_round_over_smc_records_what_its_connections_became(smc, found, mode, fallback):
+    asked = smc(found)
+    with measuring.server(kind="smc") as session:
+        # one socket for IPv4 and one for IPv6, where the machine has it
+        assert asked[0] == socket.AF_INET
+        (record,) = measuring.round_of(session, transport="smc", connections=3, runs=1)
+    assert record["workload"]["transport"] == "smc"
+    assert " --transport smc " in " ".join(record["workload"]["argv"])
+    assert measuring.errors(record) == [None, None]
+    for run in record["runs"]:
+        assert run["links"] == [{"mode": mode, "fallback": fallback, "connections": 3}]
+
+
+def test_what_stays_on_tcp(smc):
+    asked = smc(AssertionError("nobody asks"))
+    with measuring.server() as session:
+        (record,) = measuring.round_of(session, runs=1)
+    assert asked == []
+    assert record["workload"]["transport"] == "tcp" and "--transport" not in record["workload"]["argv"]
+    assert {run["links"] for run in record["runs"]} == {None}
+    smc(told("SMCR"))
+    with measuring.server(kind="smc") as session:
+        # a client of TCP may ask a server of SMC, and the control workload does
+        assert measuring.errors(measuring.round_of(session, runs=1)[0]) == [None, None]
+        records = measuring.round_of(session, transport="smc", runs=1, control=True)
+    found = {record["workload"]["name"]: record["workload"]["transport"] for record in records}
+    assert found == {"pingpong-1000B": "smc", "control-pingpong-1000B": "tcp"}
+
+
+def test_links_of_connections_that_differ_are_counted():
+    one, other = {"mode": "SMCR", "fallback": None}, {"mode": "TCP", "fallback": NO_SMC}
+    assert transport.counted([other, one, one]) == [dict(one, connections=2), dict(other, connections=1)]
+    assert transport.counted([None, None]) is None
+
+
+def test_without_smc_in_the_kernel(monkeypatch):
+    def refuse(family):
+        raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+
+    monkeypatch.setattr(smc_sockets, "stream", refuse)
+    words = "transport smc needs SMC sockets .AF_SMC.*Address family not supported.*module smc; on AIX"
+    with pytest.raises(MeasureError, match=words):
+        agent.start("pingpong", "127.0.0.1", kind="smc")
+    with measuring.server() as session:
+        (record,) = measuring.round_of(session, transport="smc", runs=1)
+    assert all("which this kernel does not provide" in error for error in measuring.errors(record))
+    assert {run["links"] for run in record["runs"]} == {None}
+
+
+def test_the_kernel_of_the_tests_gives_such_a_socket_or_says_the_same():
+    try:
+        smc_sockets.stream(socket.AF_INET).close()
+    except OSError as error:
+        assert error.errno in (errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT)
+
+
+def test_nobody_listens_over_smc(smc):
+    smc(told("SMCR"))
+    with pytest.raises(ConnectionRefusedError):
+        transport.connect("smc", "127.0.0.1", measuring.free_port(), 2)
+    with pytest.raises(socket.gaierror):
+        transport.connect("smc", "no.such.host.invalid", 1, 2)
+
+
+def test_smc_and_a_rate_are_measured_with_pingpong():
+    for tool, kind, rate in (("auto", "smc", 0), ("pingpong", "smc", 0), ("auto", "tcp", 500)):
+        assert niping_request.choose(tool, measuring.STANDIN, "", kind, rate) == ("pingpong", None, [])
+    words = "rate is 500, but niping sends as soon as it has an answer: set tool to pingpong, or rate to 0"
+    with pytest.raises(MeasureError, match=words):
+        niping_request.choose("niping", measuring.STANDIN, "", "tcp", 500)
+    with pytest.raises(MeasureError, match="transport smc takes tool pingpong"):
+        niping_request.choose("niping", measuring.STANDIN, "", "smc")

@@ -31,8 +31,6 @@ def session():
 
 
 class Careless(Quiet):
-    """A workload whose runs fail, are ended by a signal, or leave something behind."""
-
     def __init__(self, fails=None, leaves=None):
         super().__init__()
         self.fails, self.leaves, self.finished = fails, leaves, 0
@@ -126,7 +124,6 @@ def test_records_of_a_round(session):
         else:
             assert record["workload"]["argv"][:3] == ["pingpong", "--connect", "127.0.0.1"]
             assert session["token"] not in json.dumps(record)
-    # a workload of this host alone needs no server
     record = rounds.measure_round(plan(), [Quiet()])[0]
     assert record["peer"] == "local" and errors(record) == [None] * 3
     assert record["fingerprint"]["server"] is None and set(record["fingerprint"]["client"]) == PRINT
@@ -138,7 +135,6 @@ def test_parallel_connections_and_a_rate_are_workloads_of_their_own(session):
     assert record["workload"]["name"] == "pingpong-1000B-x3" and record["workload"]["params"] == {}
     assert record["workload"]["connections"] == 3 and record["workload"]["loops"] == 100
     assert [run["metrics"]["round_trips"] for run in record["runs"]] == [300, 300, 300]
-    # every round trip is in the distribution
     assert sum(histogram.bins([record["histogram_us"]]).values()) == 2 * 3 * 100
     assert not any("histogram" in run for run in record["runs"])
 
@@ -189,7 +185,6 @@ def test_calibration_in_exact_numbers(round_trip_us, loops):
     assert quiet.loops == loops
     tried = quiet.calls
     assert tried == sorted(set(tried)) and all(tried[i + 1] <= 10 * tried[i] for i in range(len(tried) - 1))
-    # No trial is much longer than a run would be.
     assert tried[-1] * round_trip_us <= max(1e6, 50 * round_trip_us)
 
 
@@ -200,7 +195,6 @@ def test_loops_known_from_another_round_are_taken():
         record = rounds.measure_workload(quiet, wanted, ALONE)
         assert record["workload"]["loops"] == loops
     assert quiet.calls == [777] * 3 + [33] * 3
-    # no size always comes first
     orders = [rounds.rotated([1, 500, 1000], number) for number in range(1, 5)]
     assert orders == [[1, 500, 1000], [500, 1000, 1], [1000, 1, 500], [1, 500, 1000]]
 
@@ -298,18 +292,7 @@ def test_niping_calibrates_itself_and_is_refused_with_its_code():
     assert all("RC -10 NIECONN_REFUSED" in error for error in errors(record))
 
 
-def test_a_record_stays_small_whatever_is_printed():
-    quiet = Quiet(raw="beginning" + "x" * 100000 + "end")
-    record = rounds.measure_workload(quiet, plan(runs=50, warmup=10), ALONE)
-    assert len(json.dumps(record)) < 60000
-    assert record["runs"][0]["raw"].startswith("beginning") and record["runs"][0]["raw"].endswith("end")
-    one = rounds.measure_workload(quiet, plan(runs=1, warmup=0), ALONE)
-    assert 4000 < len(one["runs"][0]["raw"].encode()) <= 4096
-
-
 class Told(Quiet):
-    """Its runs tell their round trips, except the second, which fails."""
-
     def run(self, setting, window):
         outcome = super().run(setting, window)
         if len(self.calls) == 2:
@@ -329,7 +312,6 @@ def test_the_distribution_is_that_of_the_counted_runs_that_succeeded():
     [
         ("runs", 0, "runs is 0; it has to be from 1 to 50"),
         ("bytes", [], "name at least one"),
-        ("bytes", [0], "bytes has 0"),
         ("bytes", [5, 5], "each only once"),
         ("connections", 251, "connections is 251"),
         ("port", 70000, "port is 70000"),

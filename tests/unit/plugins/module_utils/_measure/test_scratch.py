@@ -47,7 +47,6 @@ def test_the_folder_is_new_and_goes_with_all_that_is_in_it(tmp_path):
     assert os.stat(made.path).st_mode & 0o077 == 0
     os.mkdir(os.path.join(made.path, "deep"))
     write(os.path.join(made.path, "deep", "file"))
-    # an earlier one has gone
     assert names(tmp_path) == sorted(["work-mine", os.path.basename(made.path)])
     made.remove()
     assert names(tmp_path) == ["work-mine"]

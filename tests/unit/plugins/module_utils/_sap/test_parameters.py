@@ -22,7 +22,6 @@ WORDS = {
 
 
 def refused(parameters, presets=(), **more):
-    """The sentence that refuses these parameters, on Linux."""
     with pytest.raises(InputError) as error:
         check(merge(presets, parameters), True, **more)
     return str(error.value)
@@ -137,7 +136,6 @@ def test_a_priority_needs_a_real_time_scheduler():
         both = {PRIORITY: "50", SCHEDULER: scheduler}
         usable, remarks = check(both, True)
         assert usable == both and bool(remarks) == (scheduler == "$(S)")
-    # which needs no priority itself
     assert check({SCHEDULER: "SCHED_FIFO"}, True) == ({SCHEDULER: "SCHED_FIFO"}, [])
     assert check({SCHEDULER: "SCHED_RR", PRIORITY: None}, True, {PRIORITY: "9"})[1] == []
 

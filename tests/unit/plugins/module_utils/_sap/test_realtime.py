@@ -125,7 +125,6 @@ def test_a_limit_is_enough_for_the_priorities_up_to_it(machine):
 
 
 def test_a_drop_in_acts_from_the_next_start_of_sapstartsrv_on(machine):
-    # where none runs, nothing waits
     assert realtime.waiting(machine(service("LimitRTPRIO=98\n")), instance(), 98) == []
     host = machine(server(), service("", "[Service]\nLimitRTPRIO=98\n"))
     assert realtime.prerequisites(host, instance(), 98) == []
@@ -133,10 +132,8 @@ def test_a_drop_in_acts_from_the_next_start_of_sapstartsrv_on(machine):
         "SAPPRD_00.service allows PRD D00 real-time priority 98 from the next start of sapstartsrv on: "
         "its sapstartsrv (process 4711) is older"
     ]
-    # too low a limit is not a matter of waiting
     assert realtime.waiting(host, instance(), 99) == []
     assert len(realtime.prerequisites(host, instance(), 99)) == 1
-    # it runs with the limit
     assert realtime.waiting(machine(server(limit=98)), instance(), 98) == []
 
 
@@ -363,7 +360,6 @@ def test_all_are_work_processes_where_the_dispatcher_has_another_name(machine):
     ("processes", "text"),
     [
         ([], None),
-        ([("SCHED_OTHER", 0)] * 3, "SCHED_OTHER"),
         ([("SCHED_RR", 99)] * 3, "SCHED_RR 99"),
         ([("SCHED_RR", 99)] * 12 + [("SCHED_OTHER", 0)] * 2, "12 of 14 SCHED_RR 99, the others SCHED_OTHER"),
         ([("SCHED_RR", 99)] * 2 + [("SCHED_OTHER", 0)] * 12, "2 of 14 SCHED_RR 99, the others SCHED_OTHER"),

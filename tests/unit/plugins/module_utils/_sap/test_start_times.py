@@ -19,8 +19,6 @@ D00 = Instance(**dict(dict.fromkeys(Instance._fields), sid="PRD", name="D00", nu
 
 
 class Times(Host):
-    """Files with these times of their last change."""
-
     def __init__(self, root, times):
         super().__init__(str(root))
         self.times = times

@@ -104,7 +104,6 @@ def test_what_someone_else_left_pending_or_wants_of_the_next_boot(host):
     assert record["verdict"] == "pending_restart" and record["restart"] == "device"
     assert record["reason"] == "ent0 rx_hog: 1000 is in force, 500 once the device is configured again"
     host.devices["ent0"].in_force["rx_hog"] = "500"
-    # only the database differs, so only it is changed
     host.devices["ent0"].stored["rx_hog"] = "7"
     host.devices["ent0"].busy = True
     assert only(ent0(host, check=True))["reason"] == "ent0 rx_hog: 7, wanted 500"
@@ -115,17 +114,6 @@ def test_what_someone_else_left_pending_or_wants_of_the_next_boot(host):
     host.answers.clear()
     assert only(ent0(host))["verdict"] == "changed"
     assert host.changes()[-1] == ["chdev", "-l", "ent0", "-P", "-a", "rx_hog=500"]
-
-
-def test_what_someone_else_has_changed_is_left_alone_on_the_way_back(host):
-    ent0(host)
-    for values in (host.devices["ent0"].stored, host.devices["ent0"].in_force):
-        values["rx_hog"] = "7"
-    record = only(run(host, state="restored"))
-    assert record["verdict"] == "drifted" and "rx_hog was changed by someone else" in record["reason"]
-    assert host.devices["ent0"].stored["rx_hog"] == "7" and host.devices["ent0"].stored["jumbo_frames"] == "no"
-    run(host, state="restored", force=True)
-    assert host.devices["ent0"].stored == ENT0
 
 
 def test_what_is_in_force_may_be_unknown(host):
@@ -225,7 +213,6 @@ def test_a_device_that_is_not_there_or_went(host):
 
 def test_an_attribute_that_went_is_forgotten_and_the_others_come_back(host):
     run(host, devices={"ent0": {"rx_hog": 5, "jumbo_frames": "yes"}, "sys0": {"maxuproc": 4096}})
-    # only one device is taken back
     run(host, devices={"sys0": {}}, state="restored")
     assert host.devices["sys0"].stored["maxuproc"] == "2048" and host.devices["ent0"].stored["rx_hog"] == "5"
     for values in (host.devices["ent0"].stored, host.devices["ent0"].in_force):

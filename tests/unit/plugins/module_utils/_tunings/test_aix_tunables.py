@@ -116,7 +116,6 @@ def test_the_default_is_no_line_and_a_line_that_was_there_comes_back(host, line)
 
 def test_a_line_that_somebody_else_changed_since_is_left_and_named(host):
     ask(host, no__tcp_sendspace="64K", no__tcp_fastlo=1)
-    # 64K is a number here
     assert now(host, "no.tcp_sendspace") == "65536"
     put(host, NEXT_BOOT, text(host).replace('tcp_sendspace = "65536"', 'tcp_sendspace = "32768"'))
     result = run(host, state="restored")
@@ -277,7 +276,6 @@ def test_what_is_only_observed(host, name, given, words):
     assert record["verdict"] == "observed" and not result["changed"] and host.asked == []
     assert record["reason"].startswith("only observed: ") and record["reason"].endswith(words)
     assert not host.exists(FOLDER)
-    # what is right already is compliant
     assert only(ask(host, vmo__minfree=960))["verdict"] == "compliant"
     # the scripts have it all
     host.devices["sys0"].stored["pre520tune"] = "enable"
@@ -297,7 +295,6 @@ def test_a_risky_one_and_a_restricted_one_by_an_entry_of_their_own(host):
     ]
     run(host, state="restored")
     assert text(host) == FOUND and now(host, "vmo.maxperm%") == "90" and not host.exists(FOLDER)
-    # two more commands of the same form
     others = {"raso__mtrc_enabled": 0, "nfso__nfs_rfc1323": 1}
     found = {"raso.mtrc_enabled": "pending_restart", "nfso.nfs_rfc1323": "changed"}
     assert verdicts(ask(host, **others)) == found and host.asked[-1] == ("nfso -o nfs_rfc1323=1", "no\nno\n")
@@ -335,22 +332,19 @@ def test_running_only_is_lost_at_the_next_boot_and_next_boot_only_is_pending(hos
     assert run(host, state="restored")["changed"] and now(host, "no.tcp_fastlo") == "0" and not host.exists(FOLDER)
     ask(host, no__tcp_fastlo=1)
     assert lost not in only(ask(host, no__tcp_fastlo=entry))["remarks"]
-    # next boot only is pending
     del host.asked[:]
     entry = {"value": 1, "running": False}
     assert only(ask(host, no__tcp_nodelayack=entry))["verdict"] == "pending_restart"
     assert changes(host) == ["no -r -o tcp_nodelayack=1"]
     host.reboot()
     assert only(ask(host, True, no__tcp_nodelayack=entry))["verdict"] == "compliant"
-    # one that is gone since
     del host.tunables["rows"]["no"]["tcp_fastlo"]
     back = {record["subject"]: record["reason"] for record in run(host, state="restored")["tuning"]}
     assert "no longer has it: the journal keeps" in back["no.tcp_fastlo"]
 
 
 @pytest.mark.parametrize(
-    "values",
-    [[("maxfree", 4608), ("minfree", 4096)], [("maxperm%", 94), ("maxclient%", 93), ("minperm%", 92)]],
+    "values", [[("maxfree", 4608), ("minfree", 4096)], [("maxperm%", 94), ("maxclient%", 93), ("minperm%", 92)]]
 )
 def test_values_are_set_in_the_order_in_which_their_rule_holds(host, values):
     entry = {"risky": True, "restricted": True}

@@ -92,7 +92,6 @@ def test_what_a_capture_lacks_is_unknown(tmp_path, state):
     record = records(tmp_path, dbginfo(), state=state)[SHM]
     assert (record["verdict"], record["reason"]) == ("unknown", "/dev/shm (stored): dbginfo.sh does not copy it")
     assert record["before"]["running"] == {SHM: "13000000k"}
-    # without the release only its values
     found = records(tmp_path, dbginfo(without=["/etc/os-release"]), state=state)
     assert found["kernel.pid_max"]["verdict"] == found["kernel.sem"]["verdict"] == "unknown"
     assert found[MAPS]["verdict"] == ("compliant" if state == "observe" else "unknown")

@@ -86,7 +86,6 @@ def test_open_files_are_set_for_logins_and_units_and_taken_back(host):
 def test_a_generated_unit_limits_and_rules_of_others_are_enough(host):
     host.instance("PRD", GENERATED)
     host.fill("/etc/security/limits.d/99-sap.conf", "@sapsys\thard\tnofile\t1048576\n@sapsys\tsoft\tnofile\t1048576")
-    # so is a rule
     host.disk("sda", "[none] mq-deadline kyber")
     host.fill("/usr/lib/udev/rules.d/60-io-scheduler.rules", 'KERNEL=="sd*", ATTR{queue/scheduler}="none"')
     before = everything(host)
@@ -124,10 +123,7 @@ def test_of_two_files_of_other_tools_the_later_one_counts(host):
 
 @pytest.mark.parametrize(
     "name, line, value",
-    [
-        ("zzz-site.conf", "@sapsys soft nofile 4096", "4096"),
-        ("10-site.conf", "prdadm soft nofile 8192", "8192"),
-    ],
+    [("zzz-site.conf", "@sapsys soft nofile 4096", "4096"), ("10-site.conf", "prdadm soft nofile 8192", "8192")],
 )
 def test_what_wins_over_our_file_is_drift(host, name, line, value):
     host.instance("PRD")
@@ -204,7 +200,6 @@ def test_the_socket_is_enabled_and_started_and_its_state_comes_back(host, states
 
 @pytest.fixture
 def stopped(host):
-    """The host with a socket that is neither enabled nor started."""
     host.socket = ["disabled", "inactive"]
     return host
 
@@ -221,7 +216,6 @@ def test_a_socket_that_someone_else_has_stopped_or_masked_is_left_alone(stopped)
     stopped.socket = ["disabled", "inactive"]
     assert not run(stopped, state="restored", items=[])["changed"]
     assert stopped.socket == ["disabled", "inactive"] and stopped.read(JOURNAL) is None
-    # one that is gone is forgotten
     record(stopped, "uuidd.socket")
     stopped.socket = None
     assert not run(stopped, state="restored", items=[])["failed"] and stopped.read(JOURNAL) is None
@@ -307,7 +301,6 @@ def test_a_scheduler_with_an_odd_name_comes_back_and_old_kernels_have_noop(host,
 
 @pytest.fixture
 def disk(host):
-    """The host with one disk."""
     host.disk("sda", "none [mq-deadline] kyber")
     return host
 
@@ -317,14 +310,12 @@ def test_a_disk_that_came_later_gets_the_first_scheduler_of_the_others(disk):
     disk.disk("sdb", "[none] mq-deadline kyber")
     record(disk, "io_scheduler", state="restored")
     assert disk.value("/sys/block/sdb/queue/scheduler") == "none [mq-deadline] kyber"
-    # one that someone else has set is left alone
     record(disk, "io_scheduler")
     disk.fill(SDA, "none mq-deadline [kyber]")
     found = only(run(disk, state="restored", items=[]))
     assert "io_scheduler sda was changed by someone else and is left alone" in found["reason"]
     assert disk.value(SDA).endswith("[kyber]") and not disk.exists(RULES)
     record(disk, "io_scheduler", state="restored", force=True)
-    # one that is gone is forgotten
     record(disk, "io_scheduler")
     os.remove(disk.path("/sys/block/sdb/queue/scheduler"))
     assert record(disk, "io_scheduler", state="restored")["verdict"] == "changed" and disk.read(JOURNAL) is None

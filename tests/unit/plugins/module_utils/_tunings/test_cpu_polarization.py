@@ -13,7 +13,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_pol
     TMPFILES,
     CpuPolarization,
 )
-from runs import FOLDER, everything, only, runner
+from runs import everything, only, runner
 from zkernel import DISPATCHING, FACILITY, HIPERDISPATCH, LPAR, POLARIZATION, STEAL_THRESHOLD, ZVM, ZHost
 
 
@@ -73,7 +73,6 @@ def test_a_kernel_that_boots_vertical_is_compliant_from_the_start(tmp_path):
     assert host.value(DISPATCHING) == "0" and "s390.polarization = 0" in host.read(SYSCTL)
     record(host, state="restored")
     assert everything(host) == before
-    # it gets a file where another file says horizontal
     host.fill("/etc/sysctl.d/50-site.conf", "s390.polarization = 0")
     found = record(host)
     assert found["before"]["next_boot"] == {"dispatching": "horizontal"}
@@ -107,7 +106,6 @@ def test_cpus_that_report_late_are_waited_for_and_those_offline_are_not(tmp_path
     host = ZHost(tmp_path, late=300)
     assert record(host)["verdict"] == "changed"
     assert 30 <= impatient[0] <= 75
-    # verify waits too, for a while
     for late, verdict in ((50, "compliant"), (5000, "drifted")):
         host.put(DISPATCHING, "0")
         host.late = late
@@ -233,16 +231,6 @@ def test_refusals_are_one_sentence_and_change_nothing(tmp_path, number, words):
     assert host.value(DISPATCHING) == "0" and not host.exists(TMPFILES)
 
 
-def test_a_host_that_moved_to_zvm_still_gives_up_its_file(tmp_path):
-    host = ZHost(tmp_path)
-    run(host)
-    host.fill("/proc/sysinfo", ZVM)
-    assert record(host)["verdict"] == "unsupported" and host.exists(TMPFILES)
-    host.log = []
-    assert record(host, state="restored")["verdict"] == "changed" and host.log == []
-    assert not host.exists(TMPFILES) and not host.exists(FOLDER)
-
-
 FOUR_HIGH = "entitlement of the 4 online CPUs: 4 high (at least 4.0 of 4 online cores)"
 
 
@@ -351,7 +339,6 @@ def test_a_unit_that_only_looks_or_is_hidden_does_not_win(tmp_path):
     host.fill("/etc/systemd/system/multi-user.target.wants/z.service", "")
     found = record(host, check=True)
     assert [other["wins"] for other in found["conflicts"]] == ["possible"] and found["verdict"] == "compliant"
-    # a file in /etc hides it
     host.fill("/etc/systemd/system/z.service", "# masked")
     assert record(host, check=True)["conflicts"] == []
 

@@ -41,13 +41,11 @@ def test_siblings_are_set_kept_and_taken_back(guest):
     assert found["remarks"] == ["the scheduler takes CPUs 0-3 for cores of one socket"]
     assert "\ns390.topology = 1\n" in guest.read(SYSCTL)
     assert not run(guest)["changed"]
-    # a file of others that wins is drift
     guest.fill("/etc/sysctl.d/99-site.conf", "s390.topology=0")
     found = record(guest, check=True)
     assert [(other["wins"], other["value"]) for other in found["conflicts"]] == [("yes", "0")]
     assert found["verdict"] == "drifted"
     guest.remove("/etc/sysctl.d/99-site.conf")
-    # off is stored too
     found = record(guest, sw_siblings=False)
     assert found["after"]["stored"] == {"sysctl.d": "0"}
     assert found["remarks"] == ["the scheduler takes each of the 4 online CPUs for a socket of its own"]

@@ -54,7 +54,6 @@ def test_thresholds_and_off_are_set_kept_and_taken_back(lpar):
     assert "s390.hiperdispatch (running): 0 (off)" in result["diff"]["after"]
     assert only(result)["after"]["next_boot"][KEY] == "0" and "\ns390.hiperdispatch = 0\n" in lpar.read(SYSCTL)
     assert record(lpar, enabled=False, check=True)["verdict"] == "compliant"
-    # and all goes back to the first values
     assert record(lpar, state="restored")["verdict"] == "changed"
     assert everything(lpar) == before
 
@@ -128,8 +127,6 @@ def test_what_the_cpus_leave_it_to_do(tmp_path, split, remark):
     "path, text, item, value, wins",
     [
         ("/etc/sysctl.d/95-site.conf", "s390.hiperdispatch=0\n", KEY, "0", "yes"),
-        ("/proc/cmdline", "root=/dev/dasda1 sysctl.s390.hiperdispatch=0", KEY, "0", "no"),
-        ("/etc/rc.local", "echo 50 > %s\n" % STEAL_THRESHOLD, "hd_steal_threshold", "50", "possible"),
         ("/etc/tmpfiles.d/10-a.conf", "w %s - - - - 1\n" % STEAL_THRESHOLD, "hd_steal_threshold", "1", "yes"),
         ("/etc/tmpfiles.d/99-a.conf", "w %s - - - - 40\n" % DELAY_FACTOR, "hd_delay_factor", "40", "no"),
         ("/etc/udev/rules.d/9.rules", 'ATTR{hiperdispatch/hd_delay_factor}="9"\n', "hd_delay_factor", "9", "possible"),

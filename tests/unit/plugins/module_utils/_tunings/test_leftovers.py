@@ -65,18 +65,15 @@ def test_a_tuned_host_has_a_journal_and_files_until_a_rollback(host):
     assert {one["undo"] for one in found.values()} == {ROLLBACK}
     with held(host, FOLDER + "/rps.lock", "process 12\n"):
         assert left(host)["rps", "lock"]["before"]["running"] == {"held by": "process 12"}
-    # a checkpoint too is left until it is taken back
     run(host, every=2, checkpoint="exp1")
     found = left(host)["rps", "checkpoint exp1"]
     assert found["before"]["running"] == {"guardian": "none"}
     assert "temporary values of the checkpoint exp1, and no process on the host restores them" in found["reason"]
     run(host, state="restored", checkpoint="exp1")
-    # AIX has its folder elsewhere
     empty_file(host, "/var/adm/zpower_sap_tuning/smc_r.lock")
     assert set(left(host, "AIX")) == {("smc_r", "remains"), ("rps", "files")}
     run(host, state="restored")
     assert left(host) == {}
-    # an empty folder is nothing
     os.makedirs(host.path(FOLDER + "/checkpoint-exp1"))
     (found,) = _leftovers.records(host, "Linux")
     assert found["verdict"] == "compliant"
@@ -121,7 +118,6 @@ def test_the_guardian_of_a_probation_is_named(host):
 
 @contextlib.contextmanager
 def held(host, path, text):
-    """Another process holds this lock."""
     with open(host.path(path), "w", encoding="ascii") as stream:
         stream.write(text)
         stream.flush()

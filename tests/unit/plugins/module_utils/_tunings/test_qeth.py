@@ -77,7 +77,6 @@ def test_after_the_re_activation_it_is_compliant_and_the_way_back_waits_for_anot
     run(host)
     host.boot(OSA)
     assert running(host) == "128" and only(run(host))["verdict"] == "compliant"
-    # a checkpoint returns to the tuned state
     tuned = host.data(FILE)
     run(host, buffer_count=64, checkpoint="trial")
     assert b'buffer_count}="64"' in host.data(FILE)
@@ -234,7 +233,6 @@ def test_a_host_without_a_device_or_without_chzdev_says_so(tmp_path):
     lacking.card("enc600", OSA)
     found = only(run(lacking))
     assert (found["subject"], found["verdict"]) == (OSA, "unsupported") and "has no chzdev" in found["reason"]
-    # what is stored can be taken back all the same
     lacking.fill("/usr/sbin/chzdev", "")
     run(lacking)
     lacking.remove("/usr/sbin/chzdev")
@@ -243,10 +241,7 @@ def test_a_host_without_a_device_or_without_chzdev_says_so(tmp_path):
 
 def test_devices_are_named_by_bus_id_interface_glob_or_card(host):
     host.card("enc7000", HSI, card="HiperSockets", buffers=128)
-    chosen = {
-        OSA: ([OSA], ["enc600"], ["osa"], ["enc6*"], ["osa", OSA]),
-        HSI: ([HSI], ["hipersockets"], ["0.0.7*"]),
-    }
+    chosen = {OSA: ([OSA], ["enc600"], ["osa"], ["enc6*"], ["osa", OSA]), HSI: ([HSI], ["hipersockets"], ["0.0.7*"])}
     for device, requests in chosen.items():
         for devices in requests:
             assert only(run(host, check=True, devices=devices))["subject"] == device

@@ -85,7 +85,6 @@ def test_a_late_queue_that_is_not_set_is_found_mended_and_taken_back(host):
     assert found["changed"] and "hsi0 rx-2: off" in only(found)["reason"]
     run(host)
     assert host.value(QUEUE % 2) == "f" and not run(host, check=True)["changed"]
-    # and one that came with the mask
     shutil.copytree(host.path("/sys/class/net/hsi0/queues/rx-1"), host.path("/sys/class/net/hsi0/queues/rx-3"))
     run(host, state="restored")
     assert [host.value(QUEUE % number) for number in range(4)] == ["0"] * 4
@@ -153,12 +152,7 @@ def test_a_full_disk_changes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "number, words",
-    [
-        (errno.EROFS, "read-only"),
-        (errno.ENODEV, "receive queue"),
-        (errno.EINVAL, "isolcpus"),
-    ],
+    "number, words", [(errno.EROFS, "read-only"), (errno.ENODEV, "receive queue"), (errno.EINVAL, "isolcpus")]
 )
 def test_what_the_kernel_refuses_is_one_sentence_and_the_rest_goes_on(host, number, words):
     host.errors[QUEUE % 1] = number
@@ -307,7 +301,6 @@ def test_globs(host):
     assert record["verdict"] == "not_applicable" and record["reason"] == "no interface matches enc*"
     assert list(verdicts(run(host, check=True, interfaces=["*"]))) == ["eth0", "hsi0", "hsi1"]
     assert list(verdicts(run(host, interfaces=["hsi*"]))) == ["hsi0", "hsi1"]
-    # the way back of one leaves the other tuned
     run(host, state="restored", interfaces=["hsi1"])
     assert masks(host) == ["f", "f"] and host.value("/sys/class/net/hsi1/queues/rx-0/rps_cpus") == "0"
     assert "begin hsi0" in host.read(RULES) and "hsi1" not in host.read(RULES)

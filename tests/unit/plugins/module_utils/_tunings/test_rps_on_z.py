@@ -215,7 +215,6 @@ def test_flow_steering_derives_both_sizes(tmp_path, queues, entries, flow_cnt, t
         assert host.value("/sys/class/net/hsi0/queues/rx-%d/rps_flow_cnt" % queue) == flow_cnt
     assert found[0]["after"]["stored"] == {"udev rule": "rps_cpus=f, rps_flow_cnt=%s" % flow_cnt}
     assert [record["verdict"] for record in run(host, check=True, **params)["tuning"]] == ["compliant"] * 2
-    # each interface has its own share
     host.interface("eth0", queues=2)
     run(host, **params)
     share = {"32768": "16384", "8192": "4096"}

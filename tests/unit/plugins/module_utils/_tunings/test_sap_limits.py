@@ -26,8 +26,6 @@ run = runner(SapProfile, restart=[], restart_timeout=5, sid=None, instance=None,
 
 
 class Systemd(SapHost):
-    """The host with a unit and limits.d, and systemd's command."""
-
     says = Result(0, "", "")
 
     def __init__(self, root):
@@ -138,17 +136,6 @@ def test_a_file_that_was_there_comes_back_unless_someone_else_changed_it(host):
     assert host.limits() == {USER: "prdadm - nofile 4096\n"}
 
 
-def test_a_checkpoint_takes_back_only_what_it_wrote(host):
-    realtime(host, checkpoint="test")
-    assert host.limits() == TEXTS
-    run(host, state="restored", checkpoint="test")
-    assert host.limits() == {} and not host.exists(JOURNAL)
-    realtime(host)
-    run(host, sid="PRD", instance="D00", parameters={"rdisp/wp_no_btc": 12}, checkpoint="test", manage_rtprio=False)
-    run(host, state="restored", checkpoint="test")
-    assert host.limits() == TEXTS
-
-
 def test_files_of_version_0_1_0_are_taken_over_and_taken_back_without_a_journal(host):
     other = "/etc/systemd/system/SAPhostagent.service.d/zpower-sap-tuning.conf"
     for path, text in [*OLD.items(), (other, OLD[DROP_IN])]:
@@ -158,13 +145,11 @@ def test_files_of_version_0_1_0_are_taken_over_and_taken_back_without_a_journal(
     assert verdicts(run(host, state="restored")) == {DROP_IN: "changed", USER: "changed"}
     assert host.limits() == {} and host.reloads == [None] and not host.exists(JOURNAL)
     assert not run(host, state="restored")["changed"] and host.exists(other)
-    # one that someone edited is left alone
     host.fill(USER, OLD[USER].replace("99", "50").encode())
     result = run(host, state="restored")
     assert verdicts(result) == {USER: "drifted"} and "prdadm - rtprio 50" in result["tuning"][0]["reason"]
     run(host, state="restored", force=True)
     assert host.limits() == {}
-    # with a journal too
     for path, text in OLD.items():
         host.fill(path, text.encode())
     more = {"parameters": {"rdisp/linux/os_priority": 99}}
@@ -198,7 +183,6 @@ def test_a_drop_in_that_systemd_does_not_read_is_put_back(host, says, words):
     assert result["failed"] and words in result["msg"]
     assert "%s was put back, because systemd does not read its units again" % DROP_IN in result["msg"]
     assert list(host.limits()) == [USER]
-    # where systemd does not run nothing is reloaded
     os.rmdir(host.path("/run/systemd/system"))
     reloads = len(host.reloads)
     assert verdicts(realtime(host))[DROP_IN] == "changed" and host.limits() == TEXTS

@@ -35,7 +35,6 @@ NO_TMPFS = " is not a tmpfs; SAP asks for one of 39936 MB (SAP Note 941735)"
 )
 def test_the_size_is_compared_with_what_sap_asks_for(tmp_path, mounts, said):
     host = KernelHost(tmp_path)
-    # an unknown memory is not a size
     assert memory.remarks(host) == [memory.NOT_NEEDED]
     host.fill("/proc/meminfo", MEMINFO)
     host.fill("/proc/mounts", mounts)

@@ -44,7 +44,6 @@ def test_a_changed_parameter_is_stored_at_once_and_in_force_after_a_restart(host
     assert host.profiles() == dict(before, PRD_D00_app1=D00_TEXT[:-1] + b"12")
     second = d00(host, parameters={BTC: 12})
     assert not second["changed"] and only(second)["verdict"] == "pending_restart"
-    # a restart of another instance is none of this one
     assert only(d00(host, parameters={BTC: 12}, restart=["PRD_01", "QAS_00"]))["verdict"] == "pending_restart"
     assert not [call for call in host.calls if "-nr 00" in call and ("Stop" in call or "Start" in call)]
 
@@ -89,12 +88,10 @@ def test_a_new_parameter_comes_under_a_comment_and_goes_without_a_trace(host, mo
     assert any("loss on 128" in remark for remark in record["remarks"])
     restored = run(host, state="restored")
     assert restored["changed"] and host.profiles() == before
-    # a line that is taken out comes back
     record = only(d00(host, parameters={BTC: None}))
     assert record["after"]["stored"] is None and b"\n" + BTC.encode() not in host.data(D00)
     run(host, state="restored")
     assert host.profiles() == before
-    # only SAP kernels for Linux have these
     monkeypatch.setattr("platform.system", lambda: "AIX")
     record = only(d00(host, presets=["realtime_scheduler"]))
     assert record["verdict"] == "not_applicable" and "only SAP kernels for Linux" in record["reason"]
@@ -150,7 +147,6 @@ def test_a_service_restarted_since_matters_only_if_a_deciding_profile_was_change
     restart_service(host)
     assert looked_at(BTC, 8)["verdict"] == "compliant"
     host.fill(DEFAULT, DEFAULT_TEXT + b"zz/other = 1\n")
-    # its own profile says it, and has not changed
     assert looked_at(BTC, 8)["verdict"] == "compliant"
     # the default profile may have said otherwise when the instance started, also what a parameter stands for
     assert looked_at("rdisp/vbname", "$(rdisp/myname)")["before"]["running"] == {"rdisp/vbname": "not proved"}
@@ -227,7 +223,6 @@ def test_an_instance_that_does_not_come_back_gets_its_old_profile_and_runs(host,
         assert stop in [call.partition("-function ")[2] for call in host.calls]
     host.hangs = False
     if earlier:
-        # the value was stored by an earlier run
         d00(host, parameters={BTC: 12})
     host.dies_of = "12"
     result = d00(host, parameters={BTC: 12}, restart=["PRD_00"])
@@ -282,7 +277,6 @@ def test_a_failed_restart_on_the_way_back_puts_back_what_was_set_last(host):
     result = run(host, state="restored", restart=["PRD_00"])
     assert result["failed"] and result["msg"].endswith("the values before are back and in force")
     assert host.profiles() == last and host.running["00"][BTC] == "12"
-    # the journal still knows the first value
     host.dies_of = None
     assert only(run(host, state="restored", restart=["PRD_00"]))["verdict"] == "changed"
     assert host.profiles() == first and host.running["00"][BTC] == "8"
@@ -551,7 +545,6 @@ ENSA2 = b"Start_Program_01 = local enq.sapPRD_ASCS01 pf=$(_PF)\n"
 )
 def test_a_lock_table_is_for_enqueue_1(host, more, instance, verdict):
     host.fill(ASCS01, host.data(ASCS01) + more)
-    # a copy is not a profile
     host.fill(ASCS01 + ".old", b"Start_Program_01 = local en.sapPRD pf=$(_PF)\n")
     before = host.profiles()
     asked = dict(sid="PRD", instance=instance, presets=["enqueue_table"])

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The kernel's side of the tuning smc: its module, PNET IDs and UEIDs are set, kept at boot, and taken back."""
 
+import contextlib
 import errno
 import os
 import re
@@ -11,14 +12,15 @@ import zipfile
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import netlink
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import routes
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import boot as smc_boot
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import network as smc_network
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import requests as smc_requests
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc.network import Network, kernel_ready
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
-from runs import everything, records, runner, verdicts
+from runs import FOLDER, Dead, everything, records, runner, verdicts
 from smckernel import PROTOCOLS, RELEASE, LoadingHost, attribute
 
 DEP = "/lib/modules/%s/modules.dep" % RELEASE
@@ -73,13 +75,11 @@ def test_all_is_set_kept_and_taken_back(host, tables):
     assert os.readlink(host.path(WANTS + "/zpower-sap-tuning-smc.service")) == "../zpower-sap-tuning-smc.service"
     again = run(host)
     assert not again["changed"] and set(verdicts(again).values()) == {"compliant"}
-    # what is missing at the next boot is found and repaired
     for lost in (WANTS + "/zpower-sap-tuning-smc.service", UNIT, PROGRAM, MODULES):
         os.unlink(host.path(lost))
         assert verdicts(run(host, check=True))["kernel"] == "drifted"
         run(host)
         assert set(verdicts(run(host, check=True)).values()) == {"compliant"}
-    # after a reboot only running values are missing
     kept = tables.entries[:1], tables.eids[:1]
     tables.entries, tables.eids = map(list, kept)
     assert verdicts(run(host)) == {"kernel": "compliant", "PNET IDs": "changed", "UEIDs": "changed"}
@@ -101,7 +101,6 @@ def test_the_unit_has_one_line_per_entry(host, tables, monkeypatch):
     assert "ExecStart=/usr/bin/python3 -I %s %s\n" % (PROGRAM, UNIT) in service
     lines = ["device mlx5_0 SAPNET 2", "interface enc1 SAPNET 0", "ueid SAP.UEID-1"]
     assert re.findall("(?m)^X-SMC=(.*)$", service) == lines
-    # an edited line is told
     host.write(UNIT, host.read(UNIT).replace("interface enc1 SAPNET 0", "interface enc1 SAPNET 0 # mine"))
     found = records(run(host, check=True))["PNET IDs"]
     assert found["verdict"] == "drifted" and "edited by hand" in found["reason"]
@@ -115,7 +114,6 @@ def test_the_program_runs_without_the_collection(host, tables, tmp_path):
     done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, cwd="/")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert os.stat(host.path(PROGRAM)).st_mode & 0o777 == 0o600
-    # that of another version is replaced and taken back
     host.replace(PROGRAM, b"older")
     assert verdicts(run(host, check=True))["kernel"] == "drifted"
     assert run(host)["changed"] and zipfile.is_zipfile(host.path(PROGRAM))
@@ -131,7 +129,6 @@ def test_an_entry_of_someone_else_is_replaced_and_comes_back(host, tables):
     assert ("SAPNET", "enc1", "n/a", 255) in tables.entries
     run(host, state="restored")
     assert tables.entries == [("THEIRS", "enc1", "n/a", 255)]
-    # one that someone changed meanwhile is left alone
     run(host, ueids=[])
     tables.entries = [("OTHERS", "enc1", "n/a", 255), ("SAPNET", "n/a", "mlx5_0", 2)]
     result = run(host, state="restored")
@@ -324,7 +321,6 @@ def test_the_router_on_the_way(monkeypatch, host, address, router):
     "entries, sentence",
     [
         ([{"name": "SAP_NET", "interface": "enc1"}], "'SAP_NET' is not a PNET ID"),
-        ([{"name": "A" * 17, "interface": "enc1"}], "not a PNET ID"),
         ([{"name": "NET"}], "NET: give one of interface, device and pci"),
         ([{"name": "NET", "interface": "enc1 x"}], "interface is 'enc1 x'"),
         ([{"name": "NET", "device": "../x"}], "device is '../x'"),
@@ -363,3 +359,115 @@ def test_entries_and_ueids():
 def test_values_of_the_journal(host, key, text, legible):
     network = Network(host, dict(ASKED, state="restored"))
     assert network.legible(key, text) is legible and network.owns_key(key)
+
+
+# The kernel takes away all entries of a PNET ID at once: whatever stops a run then, entries of others come back.
+
+
+TAKEN = FOLDER + "/smc.pnet_ids"
+PNET_IDS = [{"name": "SAPNET", "interface": "enc1"}, {"name": "SAPNET", "device": "mlx5_0", "port": 2}]
+
+run_pnet_ids = runner(Smc, pnet_ids=PNET_IDS, ueids=[], instances=[], restart=[], restart_timeout=60)
+
+
+def shared(tables, host):
+    """Two entries of someone else with one PNET ID, and one with the PNET ID that is asked for."""
+    tables.add("THEIRS", ethernet="enc1")
+    tables.add("THEIRS", ethernet="enc8")
+    tables.add("SAPNET", ethernet="enc7")
+    host.fill("/proc/net/protocols", PROTOCOLS)
+    return sorted(tables.entries)
+
+
+def refusing(tables, monkeypatch, number, error):
+    """From the change with this number on, all changes raise the error."""
+    left = iter(range(number - 1))
+
+    def change(family, command, payload):
+        if next(left, None) is None:
+            raise error
+        tables._change(family, command, payload)
+
+    monkeypatch.setattr(netlink, "change", change)
+
+
+@pytest.mark.parametrize("then", ["present", "restored"])
+@pytest.mark.parametrize("first", ["present", "restored"])
+@pytest.mark.parametrize(
+    "number, error",
+    [*((number, Dead()) for number in range(1, 7)), (2, OSError(errno.ENOMEM, "Cannot allocate memory"))],
+)
+def test_stopped_at_any_change_the_entries_of_others_come_back(host, tables, monkeypatch, number, error, then, first):
+    before = shared(tables, host)
+    if first == "restored":
+        run_pnet_ids(host)
+    with monkeypatch.context() as patch:
+        refusing(tables, patch, number, error)
+        with contextlib.suppress(Dead):
+            run_pnet_ids(host, state=first)
+    if then == "present":
+        assert not run_pnet_ids(host)["failed"] and {("THEIRS", "enc8", "n/a", 255), *before[:1]} <= set(tables.entries)
+        assert set(verdicts(run_pnet_ids(host, check=True)).values()) == {"compliant"}
+    result = run_pnet_ids(host, state="restored")
+    assert not result["failed"] and "someone else" not in str(result)
+    assert sorted(tables.entries) == before and not host.exists(FOLDER)
+
+
+@pytest.mark.parametrize("lost", ["boot", "module"])
+def test_after_a_boot_the_entries_that_were_taken_away_are_not_added(host, tables, monkeypatch, lost):
+    shared(tables, host)
+    with monkeypatch.context() as patch:
+        refusing(tables, patch, 2, Dead())
+        with pytest.raises(Dead):
+            run_pnet_ids(host)
+    assert host.exists(TAKEN) and os.stat(host.path(TAKEN)).st_mode & 0o777 == 0o600
+    tables.entries = []
+    if lost == "boot":
+        host.fill("/proc/sys/kernel/random/boot_id", "another")
+    else:
+        host.fill("/proc/net/protocols", "TCP 1\n")
+        tables.asked = []
+    run_pnet_ids(host, state="restored")
+    assert tables.entries == [] and not host.exists(TAKEN) and (lost == "boot" or tables.asked == [])
+
+
+@pytest.mark.parametrize("text", ["", "\n", "\ninterface enc8 THEIRS\ninterface enc9 THEIRS x\n", "other\ninterface"])
+def test_a_damaged_note_of_entries_is_removed(host, tables, text):
+    before = shared(tables, host)
+    run_pnet_ids(host)
+    host.write(TAKEN, text)
+    assert not run_pnet_ids(host)["failed"] and not host.exists(TAKEN)
+    run_pnet_ids(host, state="restored")
+    assert sorted(tables.entries) == before
+
+
+def test_without_room_for_the_note_nothing_is_taken_away(host, tables, monkeypatch):
+    before = shared(tables, host)
+    real = host.replace
+
+    def replace(path, data, mode=0o644, check=None):
+        if path == TAKEN:
+            raise HostError("cannot write %s: No space left on device" % path, errno.ENOSPC)
+        real(path, data, mode, check)
+
+    monkeypatch.setattr(host, "replace", replace)
+    result = run_pnet_ids(host, pnet_ids=PNET_IDS[:1])
+    assert "cannot write %s: No space left" % TAKEN in records(result)["PNET IDs"]["reason"]
+    assert sorted(tables.entries) == before
+
+
+def test_an_entry_that_the_hardware_has_given_meanwhile_does_not_keep_the_others_away(host, tables, monkeypatch):
+    shared(tables, host)
+    tables.entries = [entry for entry in tables.entries if entry[0] != "THEIRS"]
+    boot = host.value("/proc/sys/kernel/random/boot_id") or ""
+    host.write(TAKEN, boot + "\ninterface enc1 THEIRS 255\ninterface enc8 THEIRS 255\n")
+
+    def change(family, command, payload):
+        if b"enc1\0" in payload:
+            raise OSError(errno.EEXIST, "File exists")
+        tables._change(family, command, payload)
+
+    monkeypatch.setattr(netlink, "change", change)
+    run_pnet_ids(host, pnet_ids=[])
+    assert sorted(tables.entries) == [("SAPNET", "enc7", "n/a", 255), ("THEIRS", "enc8", "n/a", 255)]
+    assert not host.exists(TAKEN)

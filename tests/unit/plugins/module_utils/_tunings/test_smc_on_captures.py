@@ -130,6 +130,5 @@ def test_an_instance_that_a_capture_cannot_hold_is_unknown(tmp_path, build):
     assert found["verdict"] == "unknown" and "this host has no instance PRD_00" in found["reason"]
     (profile,) = look(root, SapProfile, sid="PRD", instance="D00", parameters={"rdisp/wp_no_btc": "8"})["tuning"]
     assert profile["verdict"] == "unknown"
-    # a mistake in the request stays one
     result = look(root, pnet_ids=[dict(ENTRIES[0], name="no id")])
     assert result["failed"] and "'no id' is not a PNET ID" in result["msg"]

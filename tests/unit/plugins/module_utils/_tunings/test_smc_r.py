@@ -132,12 +132,10 @@ def test_which_device_is_meant(host):
     record = only(run(host, preset="enabled", device="smcr7"))
     assert (record["subject"], record["verdict"]) == ("smcr7", "unsupported")
     assert record["reason"] == "there is no device smcr7; lsdev lists smcr0"
-    # the only one
     host.devices["smcr3"] = host.devices.pop("smcr0")
     assert only(run(host, preset="enabled"))["subject"] == "smcr3"
     run(host, state="restored")
     assert host.devices["smcr3"].stored == SMCR_FOUND
-    # of several none, unless one is smcr0
     host.devices["smcr1"] = Device(SMCR_FOUND)
     with pytest.raises(InputError, match="there is no smcr0; choose one of smcr1, smcr3"):
         run(host, preset="enabled")
@@ -145,7 +143,6 @@ def test_which_device_is_meant(host):
     assert host.devices["smcr1"].stored == SMCR_FOUND
     host.devices["smcr0"] = Device(SMCR_FOUND)
     assert only(run(host, preset="enabled"))["subject"] == "smcr0"
-    # and only the named one is taken back
     run(host, state="restored", device="smcr3")
     assert [host.devices[name].stored["enabled"] for name in ("smcr0", "smcr3")] == ["1", "0"]
     run(host, state="restored")

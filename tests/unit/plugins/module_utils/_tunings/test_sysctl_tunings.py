@@ -12,8 +12,6 @@ from sysctls import TABLES, fill, first_value, request
 
 
 class Scheduler(SysctlTuning):
-    """One whose sysctls are always there, in different folders below /proc/sys."""
-
     name = "scheduler"
     subject = "kernel"
     header = "# Scheduler, kept by a test.\n"

@@ -99,7 +99,6 @@ def test_values_are_set_kept_and_taken_back(host):
         "transparent_hugepage": "compliant",
     }
     assert found[MAPS]["after"]["next_boot"] == {MAPS: "2147483647"}
-    # the kernel's own values are enough
     assert "shmmax" not in host.read(SYSCTL) and "\nkernel.shmmni = 32768\n" in host.read(SYSCTL)
     assert host.value(path_of("vm.dirty_bytes")) == "629145600" and host.value(path_of("vm.dirty_ratio")) == "0"
     # three quarters of 52 GiB
@@ -239,7 +238,6 @@ def test_tuned_keeps_its_values(tmp_path):
     assert "left to tuned (/usr/lib/tuned/sap-netweaver/tuned.conf line 7: 2147483647)" in remark
     assert found["kernel.sem"]["verdict"] == "drifted" and not host.exists(SYSCTL)
     assert found["kernel.sem"]["before"]["next_boot"] == {"kernel.sem": "32000 1024000000 500 32000"}
-    # an old profile that sets too little
     host.fill("/etc/tuned/sap-netweaver/tuned.conf", "[sysctl]\nvm.max_map_count=>2000000")
     host.fill(path_of(MAPS), "2000000")
     assert "vm.max_map_count is 2000000, SAP asks for" in present(host)[MAPS]["reason"]
@@ -256,11 +254,9 @@ EXTRA, OVERRIDE = "/etc/saptune/extra/S.conf", "/etc/saptune/override/S"
     [
         # systemd-sysctl writes the text, and the kernel reads the number
         ({"/etc/sysctl.d/99-sap.conf": MAPS + " = 2147483647   # SAP Note 900929"}, "2147483647", ""),
-        ({"/usr/lib/sysctl.d/90-sap.conf": MAPS + " = 0x7fffffff"}, "2147483647", ""),
         ({"/etc/sysctl.d/99-sap.conf": MAPS + ' = "2147483647"'}, '"2147483647" (not a number', ""),
         ({"/etc/sysctl.d/99-sap.conf": "vm.* = 70000\n-%s" % MAPS}, "the kernel's own value", ""),
         # profiles of tuned
-        ({"/etc/tuned/site/tuned.conf": SITE % "replace=1"}, "65530", ""),
         ({"/etc/tuned/site/tuned.conf": SITE % "drop=vm.max_map_count"}, "65530", ""),
         ({"/etc/tuned/site/tuned.conf": SITE % "kernel.sem=1"}, "2147483647", "tuned"),
         ({"/etc/tuned/site/tuned.conf": SITE % "enabled=false"}, "65530", ""),
@@ -269,6 +265,15 @@ EXTRA, OVERRIDE = "/etc/saptune/extra/S.conf", "/etc/saptune/override/S"
         ({"/etc/tuned/site/tuned.conf": "[main]\ninclude=gone\n[sysctl]\n%s=9" % MAPS}, "65530", ""),
         # it applies /etc/sysctl.d again, and never /usr
         ({"/etc/sysctl.d/50-a.conf": MAPS + "=7", "/etc/tuned/site/tuned.conf": SITE % ""}, "7", ""),
+        (
+            {
+                "/etc/sysctl.d/50-a.conf": MAPS + "=7",
+                "/etc/tuned/site/tuned.conf": SITE % "",
+                "/etc/tuned/tuned-main.conf": "reapply_sysctl = 0",
+            },
+            "2147483647",
+            "tuned",
+        ),
         ({"/usr/lib/sysctl.d/99-a.conf": MAPS + "=7", "/etc/tuned/site/tuned.conf": SITE % ""}, "2147483647", "tuned"),
         # notes of saptune: the last one, its tags, its override
         ({CONFIG: 'NOTE_APPLY_ORDER="900929 S" # ours', EXTRA: NOTE % ""}, "262144", "saptune"),
@@ -363,7 +368,6 @@ def test_of_other_peoples_lines_only_the_value_is_shown(host):
 def test_which_sizes_are_enough(host):
     host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,nosuid,nodev 0 0")
     found = records(host)["/dev/shm"]
-    # without a shown size it is half of the memory
     assert found["before"]["running"] == {"/dev/shm": "%dk" % (16 * GIB)}
     assert "is 16.0 GiB, SAP asks for 75 % of memory and swap, at least 38.0 GiB" in found["reason"]
     # a larger one is never shrunk
@@ -372,7 +376,6 @@ def test_which_sizes_are_enough(host):
     assert found["verdict"] == "changed" and found["after"]["running"] == {"/dev/shm": "%dk" % (60 * GIB)}
     assert not [entry for entry in host.log if entry[0] == "mount"]
     run(host, state="restored")
-    # there is a tolerance
     host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,size=%dk 0 0" % (38 * GIB))
     host.fill("/etc/fstab", "tmpfs /dev/shm tmpfs size=38g 0 0")
     assert present(host)["/dev/shm"]["verdict"] == "compliant"
@@ -396,12 +399,7 @@ def test_a_refused_remount_leaves_fstab_as_it_was_and_a_used_tmpfs_its_size(host
 
 
 @pytest.mark.parametrize(
-    "mounts",
-    [
-        "",
-        "none /dev/shm ramfs rw 0 0",
-        "tmpfs /dev/shm tmpfs rw,size=1k 0 0\nnone /dev/shm ramfs rw 0 0",
-    ],
+    "mounts", ["", "none /dev/shm ramfs rw 0 0", "tmpfs /dev/shm tmpfs rw,size=1k 0 0\nnone /dev/shm ramfs rw 0 0"]
 )
 def test_a_host_without_the_tmpfs_is_unsupported(host, mounts):
     host.fill("/proc/mounts", mounts)
@@ -459,7 +457,6 @@ def test_what_was_set_on_request_is_no_longer_asked_for(host, module):
     host.socket = ["disabled", "inactive"]
     host.disk("sda", "none [mq-deadline]")
     requested = ["nofile", "uuidd.socket", "io_scheduler"]
-    # it can be on probation too
     assert module(state="present", items=requested[1:], confirm_within="0")["changed"]
     assert module(state="restored")["changed"] and host.socket == ["disabled", "inactive"]
     assert host.value("/sys/block/sda/queue/scheduler") == "none [mq-deadline]"
