@@ -147,8 +147,7 @@ class CallbackModule(CallbackBase):
 
     @honest
     def v2_playbook_on_play_start(self, play: Any) -> None:
-        # the process of each task copies the pages that its garbage collector touches
-        gc.freeze()
+        gc.freeze()  # else each worker copies the pages that its garbage collector touches
         inventory = play.get_variable_manager()._inventory
         self._batch = [str(host) for host in inventory.get_hosts(play.hosts)]
         hosts = inventory.get_hosts(play.hosts, ignore_restrictions=True)
