@@ -252,7 +252,7 @@ def _start(document: Document, now: str, batch: Batch, good: bool) -> str:
 
 def _stop(document: Document, begun: Batch | None) -> str:
     if begun and begun["state"] == "stopped":
-        return f"Mend what stopped batch {begun['number']}; its section below has the reasons."
+        return f"Fix the cause of the failure in batch {begun['number']} (see below)."
     reason = document["runs"][-1]["reason"]
     return f"The last run ended before all batches were done{f': {_plain(reason)}' if reason else ''}."
 
