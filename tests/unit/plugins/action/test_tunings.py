@@ -221,6 +221,8 @@ def test_a_task_that_fails_shows_its_sentences_alone(monkeypatch: pytest.MonkeyP
     assert json.loads(short["invocation"]["evidence"]) == {**evidence, "waivers": [], "problems": []}
     waits = {"smc_restart": ["PRD_00"]}
     assert "tuning" in run({"names": ["rps", "smc"], "defer": True}, **waits), "the second task fails"
+    brief = run({"names": ["rps", "smc"], "defer": True, "records": False}, **waits)
+    assert brief["deferred"] == ["smc"] and brief["throttle"] == 1 and not {"tuning", "tunings"} & {*brief}
 
 
 def test_a_host_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
