@@ -197,7 +197,7 @@ def tree(session: nox.Session, where: Path) -> Path:
 def codespell() -> list[str]:
     """The command that checks TEXTS: a phrase counts as a word of the dictionary."""
     phrases = [line.partition("->")[0] for line in PHRASES.read_text("utf-8").splitlines()]
-    words = rf"(?i:\b(?:{'|'.join([*RIGHT, *phrases])})\b)|[\w\-'’]+"
+    words = rf"(?i:\b(?:{'|'.join([*RIGHT, *phrases])})\b)|[\w\-'\u2019]+"
     files = [str(path) for name in TEXTS for path in sorted(HERE.glob(name))]
     return [
         "codespell",
