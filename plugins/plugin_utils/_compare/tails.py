@@ -66,7 +66,7 @@ def of_host(line: Line, usable: Sequence[Comparison]) -> dict[str, Tail]:
     def at(share: float) -> Callable[[Round], float | None]:
         return lambda item: _percentile(told.get(_workload(item), {}).get((item.phase, item.number), {}), share)
 
-    series = {kind: at(share) for kind, share in PERCENTILES.items()}
+    series = {kind: at(share) for kind, share in PERCENTILES.items() if told}
     series[LONGEST] = lambda item: None if _workload(item) in told else item.longest
     found = {}
     for kind, value in series.items():
