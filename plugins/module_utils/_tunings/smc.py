@@ -12,8 +12,7 @@ import platform
 from .._engine.tuning import RUNNING, STORED, Subject
 from .._host.host import HostError
 from .._sap.profile import legible, value_of
-from ._profiles.files import ProfileTuning
-from ._profiles.restarts import OPTIONS as RESTART_OPTIONS
+from ._profiles.files import RESTART_OPTIONS, ProfileTuning
 from ._profiles.subjects import title
 from ._smc import instances as preload
 from ._smc.network import Network, kernel_ready
