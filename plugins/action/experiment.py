@@ -11,6 +11,7 @@ from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argumen
 from ..plugin_utils._actions.variables import known_tunings, role_variables
 from ..plugin_utils._records.checks import plain_json
 from ..plugin_utils._sessions import levels, session, two_states
+from ..plugin_utils._sessions.session import Options
 
 # what only the tasks of a role read
 LEFT_OUT = ("tunings", "experiment_final", "experiment_lease")
@@ -47,7 +48,7 @@ class ActionModule(ControllerAction):
         self.say(result.pop("say", ()))
         return result
 
-    def decide(self, options: Mapping[str, Any], variables: dict[str, Any], check: bool) -> dict[str, Any]:
+    def decide(self, options: Options, variables: dict[str, Any], check: bool) -> dict[str, Any]:
         """The result of the event, with the lines to ``say``; OSError or ValueError in one sentence."""
         event = options["event"]
         if event in ("set", "held", "measured"):
@@ -55,7 +56,7 @@ class ActionModule(ControllerAction):
         if event == "looked" and variables.get("__session", {}).get("kind") == "state":
             return two_states.looked(options["part"], variables)
         if self.two_states:
-            return two_states.decide(event, options, variables)
+            return {**self.decide_states(options, variables, str(variables["inventory_hostname"]))}
         if event == "planned":
             hosts = options["hosts"] or [str(host) for host in variables.get("ansible_play_batch") or ()]
             known = {name: role_variables(name) for name in known_tunings()}
@@ -65,5 +66,15 @@ class ActionModule(ControllerAction):
                 levels.check_chosen(plan["tunings"], {tuning for tunings in mine for tuning in tunings})
             return plan
         if event == "decided":
-            return levels.decided(options)
+            return levels.decided(levels.read_plan(options), options)
         return levels.looked(options, check) if event == "looked" else levels.ended(options, variables, check)
+
+    def decide_states(self, options: Options, variables: dict[str, Any], host: str) -> Mapping[str, Any]:
+        """The result of an event of the role before_after."""
+        event, hosts = options["event"], variables["hostvars"]
+        if event == "ended":
+            return two_states.end(session.session_of(variables), host, hosts, options["final"])
+        ready = {str(name): hosts[name]["__measure_ready"] for name in variables["ansible_play_batch"]}
+        if event == "begun":
+            return two_states.begun(options, ready)
+        return two_states.planned(options, session.session_of(variables), host, ready, hosts)

@@ -5,7 +5,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import combinations
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from .._records.checks import check_slug
 
@@ -13,18 +13,23 @@ FACTOR_KEYS = {"name", "levels"}
 LEVEL_KEYS = {"name", "vars", "found"}
 
 
+Slug = Annotated[str, check_slug]
+Values = dict[str, Any]
+"""Variables of roles with their values."""
+
+
 class Level(TypedDict):
     """One value of a factor: variables of roles, or the state in which the hosts were found (no variables)."""
 
-    name: str
-    vars: dict[str, Any]
+    name: Slug
+    vars: Values
     found: bool
 
 
 class Factor(TypedDict):
     """What is varied, and the tunings whose variables its levels set, sorted; as the plan has it."""
 
-    name: str
+    name: Slug
     tunings: list[str]
     levels: list[Level]
 
@@ -123,7 +128,7 @@ def _variables(factor: Factor) -> set[str]:
     return {variable for level in factor["levels"] for variable in level["vars"]}
 
 
-def _mapping(given: object, where: str, keys: set[str]) -> dict[str, Any]:
+def _mapping(given: object, where: str, keys: set[str]) -> Values:
     if not isinstance(given, dict):
         raise ValueError(f"{where} is {given!r}; it must be a mapping of {', '.join(sorted(keys))}")
     unknown = sorted(str(key) for key in given if key not in keys)
