@@ -44,7 +44,8 @@ def window_of(path: str, kind: str, options: WindowOptions) -> CpuWindow:
             begin = _begin(path, packed)
         kind = _kind(begin) if kind == "auto" else kind
         if kind == "nmon":
-            return CpuWindow(nmon.Reader(lines_of(path, packed), options.cpus), options)
+            file = nmon.Reader(lines_of(path, packed), options.cpus)
+            return CpuWindow(file.about, file.samples(), options)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise CpuFileError(f"this compressed file is damaged or incomplete ({error})") from error
     if packed:
@@ -54,7 +55,7 @@ def window_of(path: str, kind: str, options: WindowOptions) -> CpuWindow:
     if kind not in ("sar", "json", reader.about.format):
         raise CpuFileError(f"this is a file of {reader.about.format}, and format is {kind}")
     try:
-        return CpuWindow(reader, options)
+        return CpuWindow(reader.about, reader.samples(), options)
     except OverflowError as error:
         raise CpuFileError("its times lie beyond the calendar") from error
 
