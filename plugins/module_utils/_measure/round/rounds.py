@@ -188,14 +188,6 @@ def measure_control(plan, own_meter=None):
     return record
 
 
-def _idle(ends, seconds):
-    if not seconds or ends.gone:
-        return {"client": None, "server": None}
-    before = ends.known()
-    time.sleep(seconds)
-    return _between(counters.cpu_between, before, ends.known())
-
-
 def _own_address(address):
     """(own address, numeric address) of a connection to another host; nothing is sent."""
     try:
@@ -246,7 +238,11 @@ def measure_round(plan, workloads, channel=None):
         ends = Ends(channel, own_meter)
         both, first = _begin(ends, channel)
         with_control = plan.control and not ends.gone
-        idle = _idle(ends, plan.idle_seconds)
+        idle = {"client": None, "server": None}
+        if plan.idle_seconds and not ends.gone:
+            before = ends.known()
+            time.sleep(plan.idle_seconds)
+            idle = _between(counters.cpu_between, before, ends.known())
         records = [measure_workload(workload, plan, ends) for workload in rotated(workloads, plan.round)]
         if channel is None:
             for record in records:
