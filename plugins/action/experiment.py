@@ -8,7 +8,7 @@ from typing import Any
 
 from ..modules.experiment import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.variables import known_tunings, role_variables
+from ..plugin_utils._actions.variables import known_tunings, role_specs, role_variables
 from ..plugin_utils._records.checks import plain_json
 from ..plugin_utils._sessions import levels, session, two_states
 from ..plugin_utils._sessions.session import Options
@@ -19,6 +19,7 @@ OF_ROLE = {
     role: {name: spec for name, spec in of_role(role).items() if not {name, f"{role}_{name}"} & {*LEFT_OUT}}
     for role in ("experiment", "before_after")
 }
+OF_ROLE["experiment"]["factors"]["options"] = role_specs("experiment")["experiment_factors"]["options"]
 OF_STEP = {
     "max_minutes": "measure_max_minutes",
     "tunings": "__session_mine",
@@ -63,7 +64,11 @@ class ActionModule(ControllerAction):
             plan = levels.planned(options, hosts, known, check)
             if "__session_mine" in variables:
                 mine = (variables["hostvars"][host]["__session_mine"] for host in hosts)
-                levels.check_chosen(plan["tunings"], {tuning for tunings in mine for tuning in tunings})
+                if nobodys := sorted({*plan["tunings"]} - {tuning for tunings in mine for tuning in tunings}):
+                    raise ValueError(
+                        f"the levels set {', '.join(nobodys)}, which is in zpower_tunings of no host of this play: "
+                        "every level would be measured in the same state"
+                    )
             return plan
         if event == "decided":
             return levels.decided(levels.read_plan(options), options)

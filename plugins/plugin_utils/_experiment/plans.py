@@ -11,7 +11,7 @@ functions.
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any, Literal, TypedDict, cast
 
@@ -107,6 +107,10 @@ def plan(
     if base not in names:
         raise ValueError(f"baseline is {base!r}; it has to be one of {', '.join(names)}")
     number = zlib.crc32(change.encode()) if seed is None else seed
+    drawn, order = looks.order(str(number), most, names), []
+    for count in looks.blocks(most):
+        order.append(drawn[: count * size])
+        drawn = drawn[count * size :]
     return {
         "schema": SCHEMA,
         "change": change,
@@ -119,7 +123,7 @@ def plan(
         "stopped": None,
         "continued": [],
         "seed": number,
-        "order": list(_order(names, most, number)),
+        "order": order,
         "sessions": [],
     }
 
@@ -138,14 +142,6 @@ def _cell(factors: Sequence[Factor], levels: Sequence[Level]) -> Cell:
         "set": sorted({tuning for factor, level in pairs if not level["found"] for tuning in factor["tunings"]}),
         "found": sorted({tuning for factor, level in pairs if level["found"] for tuning in factor["tunings"]}),
     }
-
-
-def _order(names: Sequence[str], most: int, seed: int) -> Iterator[list[str]]:
-    drawn = looks.order(str(seed), most, names)
-    for rounds in looks.blocks(most):
-        size = rounds * len(names)
-        yield drawn[:size]
-        drawn = drawn[size:]
 
 
 def with_budget(there: Plan, wanted: Plan, hosts: Iterable[str]) -> Plan:

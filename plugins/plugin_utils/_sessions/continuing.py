@@ -93,11 +93,8 @@ def unlike(loaded: Loaded, session: int, expected: Sequence[str]) -> str | None:
         for other in comparability.differences(old[key], new[key], expected):
             if other.must_match:
                 return f"{where}: {other.item} was {other.before} and is {other.after}"
-    return _other_values(loaded, {item.number for rounds in old.values() for item in rounds})
-
-
-def _other_values(loaded: Loaded, earlier: set[int]) -> str | None:
-    """Why the tunings of all sessions together are not those of two states, if those of the earlier sessions were."""
+    # the tunings of all sessions together have to be those of two states, if those of the earlier sessions were
+    earlier = {item.number for rounds in old.values() for item in rounds}
     before = comparability.Tunings(file for file in loaded.tunings if file["round"] in earlier)
     now = comparability.Tunings(loaded.tunings)
     for host in sorted(now.hosts):

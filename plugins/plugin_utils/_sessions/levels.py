@@ -102,15 +102,6 @@ def planned(options: Options, hosts: Collection[str], known: Mapping[str, Iterab
     }
 
 
-def check_chosen(varied: Iterable[str], chosen: Collection[str]) -> None:
-    """ValueError if a tuning that is varied belongs to no host of the play."""
-    if nobodys := [tuning for tuning in varied if tuning not in chosen]:
-        raise ValueError(
-            f"the levels set {', '.join(nobodys)}, which is in zpower_tunings of no host of this play: every level "
-            "would be measured in the same state"
-        )
-
-
 def looked(options: Options, check: bool) -> Result:
     """Whether the experiment ends after this part: all levels are decided, or the next part would take too long."""
     plan, part = read_plan(options), options["part"]

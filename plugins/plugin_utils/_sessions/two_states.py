@@ -89,7 +89,12 @@ def planned(options: Options, begun: Session, host: str, ready: Mapping[str, Rea
             f"the change {options['change']} cannot be continued in blocks: name another change, or set "
             "before_after_design to alternate"
         )
-    tuned, untouched, others = states_found(mine, hosts[host])
+    # the tunings with the values of the inventory, those of the rest with their first ones, and all others
+    tuned = states.compliant(mine, hosts[host])
+    first_ones = states.compliant(mine, {"__tunings_result": hosts[host]["__session_found"]})
+    untouched = [name for name in first_ones if name not in tuned]
+    there = {record["name"] for record in states.tuning_records(mine, hosts[host])}
+    others = sorted(there.difference(tuned, untouched))
     # from others the first values can be set, but nothing leads back to the values found
     if others and design == "alternate":
         raise ValueError(
@@ -135,16 +140,6 @@ def planned(options: Options, begun: Session, host: str, ready: Mapping[str, Rea
         "lines": lines,
         "say": lines,
     }
-
-
-def states_found(mine: Collection[str], here: Variables) -> tuple[list[str], list[str], list[str]]:
-    """The tunings with the values of the inventory, those of the rest with their first ones, and all others."""
-    tuned = states.compliant(mine, here)
-    untouched = [
-        name for name in states.compliant(mine, {"__tunings_result": here["__session_found"]}) if name not in tuned
-    ]
-    known = {record["name"] for record in states.tuning_records(mine, here)}
-    return tuned, untouched, sorted(known.difference(tuned, untouched))
 
 
 def design_of(tunings: Mapping[str, Collection[str]], hosts: Any) -> tuple[str, list[str]]:

@@ -156,9 +156,13 @@ def measure_workload(workload, plan, ends):
                 counted.append(round_trips)
     finally:
         left_behind = _problem(workload.finish)
+    names = ("name", "tool", "version", "bytes", "loops", "connections", "argv", "unit")
+    described = {name: getattr(workload, name) for name in names}
+    described.update(control=False, params=dict(workload.params), metric=dict(workload.metric._asdict()))
+    described.update({"set": workload.family}, **({"transport": workload.transport} if workload.transport else {}))
     record = {
         "schema": SCHEMA,
-        "workload": _description(workload),
+        "workload": described,
         "protocol": dict(_PROTOCOL, runs=plan.runs, warmup=plan.warmup, run_seconds=plan.run_seconds),
         "started": started,
         "finished": utc_now(),
@@ -167,13 +171,6 @@ def measure_workload(workload, plan, ends):
     if counted:
         record["histogram_us"] = histogram.merge(counted)
     return dict(record, left_behind=left_behind) if left_behind else record
-
-
-def _description(workload):
-    values = {name: getattr(workload, name) for name in ("name", "tool", "version", "bytes", "loops", "connections")}
-    values.update(control=False, argv=workload.argv, unit=workload.unit, params=dict(workload.params))
-    values.update(metric=dict(workload.metric._asdict()), set=workload.family)
-    return dict(values, transport=workload.transport) if workload.transport else values
 
 
 def measure_control(plan, own_meter=None):

@@ -132,8 +132,6 @@ ON_OFF = [level("on", 1), level("off", 1, "off")]
     [
         ([], "factors is empty"),
         (None, "factors is empty"),
-        (["rps"], "factors\\[0\\] is 'rps'; it must be a mapping of levels, name"),
-        ([rps(A, B, levls=[])], "factors\\[0\\] has levls, which means nothing there"),
         ([rps(A, B, name="a b")], "factors\\[0\\].name is 'a b'; it has to begin with"),
         ([rps(A)], "factor rps needs a list of at least two levels"),
         ([rps({"name": False})], "needs a list of at least two levels"),
@@ -141,7 +139,6 @@ ON_OFF = [level("on", 1), level("off", 1, "off")]
         ([rps(level(False, 1), A)], "YAML takes on, off, yes and no for true and false"),
         ([rps(A, {"name": "b"})], "level b .* needs either vars, .*, or found: true"),
         ([rps(A, {**B, "found": True})], "needs either vars"),
-        ([rps(A, {"name": "b", "vars": ["rps_every"]})], "a mapping of variables"),
         ([rps(A, {"name": "b", "vars": {"rps_every": 2}})], "rps_state is set in one of the levels"),
         ([rps(A, level("b", 1))], "the levels a and b set the same values"),
         ([rps(A, level("b", 1, "restored"))], "write found: true in place"),
