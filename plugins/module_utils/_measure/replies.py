@@ -18,7 +18,7 @@ _LONGEST_MASK = _MOST_CPUS // 32 * 9
 
 def _wrong(value, name, wanted):
     shown = {type(None): "missing", dict: "an object", list: "a list"}.get(type(value)) or ascii(value)[:60]
-    return MeasureError("%s is %s; it has to be %s" % (name, shown, wanted))
+    return MeasureError("%s is %s; it must be %s" % (name, shown, wanted))
 
 
 def _read(value, spec, name):

@@ -36,7 +36,7 @@ def read_factors(given: Sequence[Values], known: Mapping[str, Iterable[str]]) ->
     ``given`` has the types of the role's specification; ``known``: the variables of each tuning's role.
     """
     if not given:
-        raise ValueError("experiment_factors is empty: it takes a list of factors, each with a name and its levels")
+        raise ValueError("experiment_factors is empty: it must be a list of factors, each with a name and its levels")
     factors = [_factor(item, f"experiment_factors[{index}]", known) for index, item in enumerate(given)]
     _distinct([factor["name"] for factor in factors], "experiment_factors")
     _apart(factors)

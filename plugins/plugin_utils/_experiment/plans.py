@@ -90,11 +90,11 @@ def plan(
     check_slug("change", change)
     rounds, most, minutes = budget
     if not 1 <= rounds <= MOST_ROUNDS:
-        raise ValueError(f"rounds is {rounds}; it has to lie between 1 and {MOST_ROUNDS}")
+        raise ValueError(f"rounds is {rounds}; it must be between 1 and {MOST_ROUNDS}")
     if not rounds <= most <= MOST_ROUNDS:
-        raise ValueError(f"max_rounds is {most}; it has to lie between rounds ({rounds}) and {MOST_ROUNDS}")
+        raise ValueError(f"max_rounds is {most}; it must be between rounds ({rounds}) and {MOST_ROUNDS}")
     if not 0.0 <= minutes < math.inf:
-        raise ValueError(f"max_minutes is {minutes}; it takes minutes, or 0 for no limit")
+        raise ValueError(f"max_minutes is {minutes}; it must be minutes, or 0 for no limit")
     size = math.prod(len(factor["levels"]) for factor in factors)
     if size > MOST_CELLS:
         raise ValueError(f"the factors have {size} combinations of levels; more than {MOST_CELLS} are not measured")
@@ -105,7 +105,7 @@ def plan(
         raise ValueError(f"two combinations of levels would both be called {double[0]}: give the levels other names")
     base = names[0] if baseline is None else baseline
     if base not in names:
-        raise ValueError(f"baseline is {base!r}; it has to be one of {', '.join(names)}")
+        raise ValueError(f"baseline is {base!r}; it must be one of {', '.join(names)}")
     number = zlib.crc32(change.encode()) if seed is None else seed
     drawn, order = looks.order(str(number), most, names), []
     for count in looks.blocks(most):

@@ -46,7 +46,7 @@ def server_argv(binary, _address, port):
 
 
 def client_argv(binary, host, port, size, loops):
-    """niping's client: loops trips of size bytes to a server."""
+    """niping's client: ``loops`` round trips of ``size`` bytes to a server."""
     return [binary, "-c", "-H", host, "-S", str(port), "-B", str(size), "-L", str(loops)]
 
 

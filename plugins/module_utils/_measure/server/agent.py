@@ -30,7 +30,7 @@ TURN_TIMEOUT = 10.0
 
 
 def _serve(listeners, token, lifetime, start_child, say_ready):
-    """The life of the daemon. start_child(guardian) returns (child process, its port), or is None."""
+    """The main function of the daemon. start_child(guardian) returns (child process, its port), or is None."""
     child, port = None, None
     server = serving.Server(listeners, token, lifetime)
     with contextlib.ExitStack() as stack:
