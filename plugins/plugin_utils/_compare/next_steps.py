@@ -18,7 +18,6 @@ from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
 from .comparability import NEVER_DECLARED
 from .pair import Comparison
 from .shapes import Report, Row
-from .wording import GROUPS
 
 CONFIRM_FROM = 100
 """Simulated: with spikes in 10 % of the rounds 5 to 16 % of such sites name a host after 6 rounds, 1.5 % after 8."""
@@ -59,9 +58,9 @@ def next_steps(report: Report, comparisons: Sequence[Comparison]) -> list[str]:
     ours = [item for item in comparisons if not item.entry["control"]]
     first = rows[0] if rows else None
     causes = {*(item.cause for item in ours), first["cause"] if first else ""}
-    told = {guard.partition(" got worse: ")[0] for guard in (first["guards"] if first else ())}
-    grouped = any(guard.startswith(GROUPS) for guard in (first["guards"] if first else ()))
-    harmed = _worse_hosts(rows) if grouped else _worse_hosts(rows) & told
+    guards = first["guards"] if first else []
+    grouped = any(guard.kind == "groups" for guard in guards)
+    harmed = _worse_hosts(rows) if grouped else _worse_hosts(rows) & {guard.name for guard in guards}
     steps = []
     if verdict == REGRESSED:
         steps.append(f"Take the change back where it made things worse{_rollback(report, _worse_hosts(rows))}.")
