@@ -48,6 +48,8 @@ ADVICE = {
 
 IMPORTED = "import"
 """The tool of imported records: no command of this collection can measure them again."""
+MORE_VARIABLES = "Add the other extra variables (-e) of that run. They may be secret, so they are not shown."
+"""A remark below a command that measures again."""
 
 
 def next_steps(report: Report, comparisons: Sequence[Comparison]) -> list[str]:
@@ -106,10 +108,8 @@ def _worse_hosts(rows: Sequence[Row]) -> set[str]:
 
 def _with_remarks(report: Report, steps: list[str]) -> list[str]:
     """The same steps, and a last one if the commands lack variables of the original run."""
-    remarks = [line[2:] for line in report["repeat"].splitlines()[1:] if line.startswith("# with the ")]
-    commands = any("`" in step for step in steps)
-    told = [remark.replace("with the ", "with the other ", 1).rstrip(".") for remark in remarks if commands]
-    return [*steps, *(f"Run these commands {remark}." for remark in told)]
+    lacking = MORE_VARIABLES in report["repeat"] and any("`" in step for step in steps)
+    return [*steps, MORE_VARIABLES.replace("Add", "To each command, add")] if lacking else steps
 
 
 def _rollback(report: Report, hosts: Iterable[str] = ()) -> str:
