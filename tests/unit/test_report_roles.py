@@ -6,15 +6,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playing import ansible_playbook
+from playing import LOCAL, play
 
 
 def test_a_misspelt_change_is_told_with_those_that_there_are(tmp_path: Path) -> None:
     (tmp_path / "results" / "4711").mkdir(parents=True)
-    command = ["-i", "app1,", "zpower.sap_tuning.report", "-e", "ansible_python_interpreter=/usr/bin/python3"]
-    done = ansible_playbook(*command, "-e", '{"zpower_change": 4712}', cwd=tmp_path)
-    text = done.stdout + done.stderr
-    assert done.returncode == 2
+    code, text = play(tmp_path, {"app1": LOCAL}, "report", variables={"zpower_change": 4712})
+    assert code == 2
     assert "there is no measurement record of change 4712" in text
     assert "is 4711 meant?; results holds 1 other change: 4711" in text
     assert not (tmp_path / "results" / "4712").exists()
