@@ -12,7 +12,7 @@ from ..plugin_utils._actions.variables import known_tunings, role_variables
 from ..plugin_utils._records.checks import plain_json
 from ..plugin_utils._sessions import levels, session, two_states
 
-# what only the tasks of a role read
+# read only by the tasks of a role
 LEFT_OUT = ("tunings", "experiment_final", "experiment_lease")
 OF_ROLE = {
     role: {name: spec for name, spec in of_role(role).items() if not {name, f"{role}_{name}"} & {*LEFT_OUT}}

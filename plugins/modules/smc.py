@@ -31,14 +31,14 @@ options:
     description:
       - The SAP instances that are to use SMC, as system and number (V(PRD_00)), or as paths of instance profiles.
       - Instances that are not named are left alone.
-      - Not SAP HANA, and no default profile. That would also be read by the central services.
+      - SAP HANA and default profiles are refused. The central services would read a default profile too.
       - If profiles preload other libraries already, they are kept (C(%(LD_PRELOAD))).
     type: list
     elements: str
     default: []
   pnet_ids:
     description:
-      - PNET IDs for interfaces and devices to which the hardware gives none. One of the hardware wins.
+      - PNET IDs for interfaces and devices to which the hardware gives none. A PNET ID of the hardware overrides them.
       - Ends of a connection with SMC-R or SMC-D version 1 need interfaces and devices of one PNET ID.
     type: list
     elements: dict

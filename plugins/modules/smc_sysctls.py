@@ -39,8 +39,8 @@ options:
     default: {}
 notes:
   - Kept over reboots by C(/etc/sysctl.d/91-zpower-sap-tuning-smc-sysctls.conf). Linux reads that folder once
-    at boot, so C(/etc/modules-load.d/91-zpower-sap-tuning-smc-sysctls.conf) loads the module C(smc) before,
-    unless something else does.
+    at boot, so C(/etc/modules-load.d/91-zpower-sap-tuning-smc-sysctls.conf) loads the module C(smc) first, unless
+    something else does.
   - If the kernel refuses a value, the error says so, and nothing is changed.
   - The values are those of the network namespace in which the module runs.
 """

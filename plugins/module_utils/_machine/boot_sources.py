@@ -144,7 +144,7 @@ def conf_is_linked(host):
 
 
 def _normalized(name, invalid):
-    """The path of a name, whose first separator tells whether slashes or dots separate; empty if it is none."""
+    """The path of a name, whose first separator tells whether slashes or dots separate; empty if it is not a name."""
     separator = re.search("[./]", name)
     if invalid or not name:
         return ""

@@ -201,7 +201,7 @@ def zvm(host, system):
 def capacity(host, system):
     """[the record of how many cores an LPAR is entitled to]; empty on other machines, and if nothing tells it.
 
-    Nobody asks for a value, so none is wrong; a remark tells of cores beyond the entitlement.
+    No value is requested, so none is wrong; a remark tells of cores beyond the entitlement.
     """
     if system != "AIX" and hardware.virtualization(host) != "lpar":
         return []

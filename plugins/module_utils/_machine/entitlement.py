@@ -66,7 +66,7 @@ def range_text(found, online):
 
 def entitled_text(host, states):
     """The range_text() of an LPAR in brackets, after a blank; empty if the polarization does not tell."""
-    # that of a guest is what its hypervisor was told
+    # a guest shows whatever polarization was requested from its hypervisor
     if hardware.virtualization(host) != "lpar":
         return ""
     cores = cores_by_level(host, states)

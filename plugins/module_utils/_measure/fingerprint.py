@@ -66,7 +66,7 @@ def sap_kernel(host):
     """
     found = set()
     for instance in instances(host):
-        # an agent on nearly every host, which does no work
+        # the host agent, which runs on nearly every host and does no work
         if instance.role != "diagnostics":
             kernel = SapControl(host, instance, _SAPCONTROL_TIMEOUT).kernel()
             if kernel is None:

@@ -23,7 +23,7 @@ def _checked(holds, wanted):
         if holds(value):
             return value
         shown = {type(None): "missing", dict: "an object", list: "a list"}.get(type(value)) or ascii(value)[:60]
-        raise MeasureError("%s is %s; it has to be %s" % (name, shown, wanted))
+        raise MeasureError("%s is %s; it must be %s" % (name, shown, wanted))
 
     return read
 

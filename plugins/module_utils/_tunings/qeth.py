@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""buffer_count of qeth devices: chzdev stores it, the running device is only looked at.
+"""buffer_count of qeth devices: chzdev stores it, and the running device is only observed.
 
 The kernel takes a new number only while the device is offline (qeth_dev_bufcnt_store() in
 drivers/s390/net/qeth_core_sys.c), which cuts its connections. chzdev's file: zdev/src/udev_ccwgroup.c of s390-tools.

@@ -210,4 +210,4 @@ class SmcR(DeviceTuning):
         super().want(subject)
         empty = self._empty(self._asked[subject.name])
         if empty:
-            subject.notes.append("SMC-R is not used, for %s is empty" % subject.title(*empty))
+            subject.notes.append("SMC-R is not used, because %s is empty" % subject.title(*empty))

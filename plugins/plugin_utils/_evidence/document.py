@@ -49,7 +49,7 @@ NOT_REACHED = HostResult("not_reached")
 def build(run: RunFields, planned: Iterable[str], results: Mapping[str, HostResult]) -> Document:
     """Return the document. Each planned host without a result was not reached.
 
-    ValueError for an unknown kind or outcome, or a time that is none.
+    ValueError for an unknown kind or outcome, or something that is not a time.
     """
     if run["kind"] not in KINDS:
         raise ValueError(f"kind is {run['kind']!r}; it must be one of {', '.join(KINDS)}")

@@ -32,7 +32,7 @@ class Factor(TypedDict):
 def read_factors(given: object, known: Mapping[str, Iterable[str]]) -> list[Factor]:
     """The factors of an experiment; ``known`` has the variables of each tuning's role. ValueError in one sentence."""
     if not isinstance(given, list) or not given:
-        raise ValueError("experiment_factors is empty: it takes a list of factors, each with a name and its levels")
+        raise ValueError("experiment_factors is empty: it must be a list of factors, each with a name and its levels")
     factors = [_factor(item, f"experiment_factors[{index}]", known) for index, item in enumerate(given)]
     _distinct([factor["name"] for factor in factors], "experiment_factors")
     _apart(factors)
@@ -128,7 +128,9 @@ def _mapping(given: object, where: str, keys: set[str]) -> dict[str, Any]:
         raise ValueError(f"{where} is {given!r}; it must be a mapping of {', '.join(sorted(keys))}")
     unknown = sorted(str(key) for key in given if key not in keys)
     if unknown:
-        raise ValueError(f"{where} has {unknown[0]}, which means nothing there; it takes {', '.join(sorted(keys))}")
+        raise ValueError(
+            f"{where} has {unknown[0]}, which has no meaning there; it must have {', '.join(sorted(keys))}"
+        )
     return given
 
 

@@ -85,7 +85,7 @@ def plan(
         raise ValueError(f"two combinations of levels would both be called {double[0]}: give the levels other names")
     base = names[0] if baseline is None else baseline
     if base not in names:
-        raise ValueError(f"baseline is {base!r}; it has to be one of {', '.join(names)}")
+        raise ValueError(f"baseline is {base!r}; it must be one of {', '.join(names)}")
     number = zlib.crc32(change.encode()) if seed is None else seed
     return {
         "schema": SCHEMA,
@@ -106,13 +106,13 @@ def plan(
 
 def _check_budget(budget: Budget) -> None:
     if not 1 <= budget.rounds <= MOST_ROUNDS:
-        raise ValueError(f"rounds is {budget.rounds}; it has to lie between 1 and {MOST_ROUNDS}")
+        raise ValueError(f"rounds is {budget.rounds}; it must be between 1 and {MOST_ROUNDS}")
     if not budget.rounds <= budget.max_rounds <= MOST_ROUNDS:
         raise ValueError(
-            f"max_rounds is {budget.max_rounds}; it has to lie between rounds ({budget.rounds}) and {MOST_ROUNDS}"
+            f"max_rounds is {budget.max_rounds}; it must be between rounds ({budget.rounds}) and {MOST_ROUNDS}"
         )
     if not 0.0 <= budget.minutes < math.inf:
-        raise ValueError(f"max_minutes is {budget.minutes}; it takes minutes, or 0 for no limit")
+        raise ValueError(f"max_minutes is {budget.minutes}; it must be minutes, or 0 for no limit")
 
 
 def _cell(factors: Sequence[Factor], levels: Sequence[Level]) -> dict[str, Any]:

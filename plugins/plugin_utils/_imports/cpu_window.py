@@ -25,7 +25,7 @@ FACTS = ("format", "host", "system", "level", "version")
 """What a file says about itself and a result repeats."""
 
 EMPTY = "every share of the CPUs is 0, idle time too, which is not a measurement"
-"""What sysstat and nmon write at times when they could not read the CPUs."""
+"""What sysstat and nmon sometimes write when they could not read the CPUs."""
 
 GAP = 2.0
 """From this many intervals without a sample, there is a remark; recorders are a little late at times."""
@@ -60,7 +60,7 @@ class Sample:
     sources: Mapping[str, Used | None]
     """By where the figures come from, the best one first; the same names in every sample of a file."""
     shares: Mapping[str, float]
-    """Percentages of all CPUs by the names of SHARES; a figure that is missing or no number is left out."""
+    """Percentages of all CPUs by the names of SHARES; a figure that is missing or not a number is left out."""
     gap: bool = False
     """The file has no sample for a part of this time."""
     empty: bool = False

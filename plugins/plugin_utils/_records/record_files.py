@@ -269,7 +269,7 @@ def _files(folder: Path, problems: list[str]) -> Iterator[str]:
                 if entry.is_symlink():
                     problems.append(f"{_printable(place)}: a symbolic link was not followed.")
                 elif not entry.is_file(follow_symlinks=False) or not entry.name.endswith(".json"):
-                    problems.append(f"{_printable(place)}: no record file; left out.")
+                    problems.append(f"{_printable(place)}: not a record file; left out.")
                 else:
                     yield place
 
@@ -322,7 +322,7 @@ def _printable(name: str) -> str:
 
 
 def _check_place(record: Mapping[str, Any], place: str, change: str) -> None:
-    """ValueError if a sound record lies in a wrong place."""
+    """ValueError if a valid record is in the wrong folder."""
     if record["change"] != change:
         raise ValueError(f"it belongs to the change {record['change']}")
     right = _place(record)

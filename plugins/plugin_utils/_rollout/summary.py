@@ -108,7 +108,7 @@ def _stage(item: BatchState) -> str:
 
 
 def _groups(planned: Sequence[str], item: BatchState) -> list[Group[HostState]]:
-    """The hosts of a batch by their fate, those with trouble first; ``changed``: the records of all these hosts."""
+    """The hosts of a batch by their outcome, those with trouble first; ``changed``: the records of all of them."""
     groups = grouped(
         ((name, item["hosts"][name]) for name in planned),
         lambda host: (host["outcome"], host["values"], *host["reasons"]),

@@ -30,7 +30,7 @@ Simulated for this collection (4,000 series a cell, 2 to 10 changes of 8 rounds,
 flat changes is called better or worse in 0.8 to 2.1 %; the first state against the last one was in 5 to 77 %.
 """
 FEWEST_GAPS = 3
-"""Fewer gaps between changes do not tell what a session is worth."""
+"""Fewer gaps between changes do not show how much sessions differ."""
 
 Key = tuple[str, str, str, str, str, Better]
 """Host, peer, workload, metric, unit and direction: seconds and milliseconds of one metric are two series."""
@@ -204,7 +204,7 @@ def _whole(begin: State, end: State, steps: Sequence[Stage], better: Better) -> 
 
 
 def _ends(begin: State, end: State, gaps: Sequence[float | None], better: Better) -> tuple[float | None, float | None]:
-    """Interval of the whole: of several changes, what their gaps show that a session is worth."""
+    """Interval of the whole: of several changes, the gaps show how much sessions differ."""
     ratio = gain(begin["median"], end["median"], better)
     if ratio is None:
         return None, None

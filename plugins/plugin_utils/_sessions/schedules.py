@@ -55,7 +55,7 @@ def check_added(done: int, wanted: int, declared: int) -> None:
 
 
 def check_most(variable: str, most: int, rounds: int) -> None:
-    """ValueError if the rounds at most, after the first look at ``rounds``, end between two looks."""
+    """ValueError if the maximum of rounds, after the first look at ``rounds``, is between two looks."""
     last = looks.LOOKS[-1].rounds
     if most != rounds and most > last:
         raise ValueError(f"{variable} is {most}: the looks at a verdict end at {last}")

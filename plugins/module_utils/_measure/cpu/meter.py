@@ -90,7 +90,7 @@ def _processors():
 
 
 def _live(asker, processors):
-    """The life of the process, right after the fork."""
+    """The main function of the process, right after the fork."""
     keep_only({asker.fileno()})
     relay = _Relay(asker)
     for tool in TOOLS:
@@ -131,7 +131,7 @@ class _Relay:
                 lines = (pending + data).split(b"\n")
                 pending = lines.pop()
                 found = [rates for rates in (reports.feed(line.decode("ascii", "replace")) for line in lines) if rates]
-                # A report at once covers the time since the start of the system (vmstat on old levels).
+                # An immediate report covers the time since the start of the system (vmstat on old levels).
                 if found and (counted or now - last > INTERVAL / 2.0):
                     self._count(found, now - last)
                     last, counted = now, True

@@ -66,7 +66,7 @@ def workloads(options, params, search_path):
     check_limits(options, LIMITS)
     tool = session_tool(options["tool"], params["session"])
     if tool not in _WORKLOADS:
-        raise MeasureError("the session is that of %s, which measures no locks" % tool)
+        raise MeasureError("the session belongs to %s, which does not measure locks" % tool)
     found = find_server(options)
     choose_tool(tool, found)
     asked = enqueue.Asked(**{name: options[name] for name in enqueue.Asked._fields})

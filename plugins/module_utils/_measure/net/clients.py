@@ -52,7 +52,7 @@ def _measure(job, sock):
 
 
 def _work(job, gate, lines):
-    """The life of one client process: connect, report it, wait for the gate, work, report the end and the Summary."""
+    """The main function of a client process: connect, report it, wait for the gate, work, report the Summary."""
     try:
         sock = open_exchange(job)
         lines.write_object({"link": transport.link_of(job.target.transport, sock)})

@@ -50,10 +50,10 @@ _RETURN_CODES = {
     -10: ("NIECONN_REFUSED", "the connection was refused: nothing listens there"),
     -11: ("NIEPING", "a ping arrived"),
     -12: ("NIECONN_PENDING", "the connection is still being made"),
-    -13: ("NIEVERSION", "the versions do not fit"),
-    -14: ("NIEMYHOSTNAME", "the own host name is unknown"),
+    -13: ("NIEVERSION", "the versions do not match"),
+    -14: ("NIEMYHOSTNAME", "this host's own name is unknown"),
     -15: ("NIENOFREEPORT", "no port is free"),
-    -16: ("NIEMYHOST_VERIFY", "the own host name could not be verified"),
+    -16: ("NIEMYHOST_VERIFY", "this host's own name could not be verified"),
     **dict.fromkeys((-92, -93, -94), (None, "the SAProuter could not connect to the server")),
 }
 
@@ -64,7 +64,7 @@ def server_argv(binary, _address, port):
 
 
 def client_argv(binary, host, port, size, loops):
-    """niping's client: loops trips of size bytes to a server."""
+    """niping's client: ``loops`` round trips of ``size`` bytes to a server."""
     return [binary, "-c", "-H", host, "-S", str(port), "-B", str(size), "-L", str(loops)]
 
 

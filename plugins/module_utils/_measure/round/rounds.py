@@ -31,7 +31,7 @@ _RAW_LIMIT, _RAW_TOTAL = 4096, 12 * 1024
 
 # The options of a round, with the names of the module's options. calibrated: {workload name: loops}.
 Plan = namedtuple("Plan", "loops calibrated run_seconds runs warmup timeout idle_seconds control round")
-# The protocol of a change is known on the controller, which puts its own in the place of this.
+# The controller knows the protocol of a change and replaces this one.
 _PROTOCOL = {"name": "custom", "rounds": 1, "design": "blocks"}
 
 
@@ -94,7 +94,7 @@ def _between(function, before, after):
 
 
 def rotated(workloads, number):
-    """The workloads in the order of round number (from 1): each comes at another place in each round."""
+    """The workloads in the order of round number (from 1): each has another position in each round."""
     start = (number - 1) % len(workloads) if workloads else 0
     return workloads[start:] + workloads[:start]
 

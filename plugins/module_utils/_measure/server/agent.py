@@ -30,7 +30,7 @@ TURN_TIMEOUT = 10.0
 
 
 def _serve(listeners, token, lifetime, start_child, say_ready):
-    """The life of the daemon. start_child(guardian) returns (child process, its port), or is None."""
+    """The main function of the daemon. start_child(guardian) returns (child process, its port), or is None."""
     child, port = None, None
     server = serving.Server(listeners, token, lifetime)
     with contextlib.ExitStack() as stack:
@@ -89,7 +89,7 @@ def _start_program(argv_of, address, port, avoid, guardian):
 
 
 def _limit_files():
-    """In the child: what it prints to a file ends it (SIGXFSZ) if it is too long. No server writes other files."""
+    """In the child: end it (SIGXFSZ) if it prints too much to a file. No server writes other files."""
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     most = commands.MOST if hard == resource.RLIM_INFINITY else min(hard, commands.MOST)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))

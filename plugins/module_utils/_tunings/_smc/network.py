@@ -351,7 +351,7 @@ class Network:
     # words
 
     def same(self, knob, one, other):
-        """On the way back only the presence of the program counts: each version of it takes the same words."""
+        """On the way back only the presence of the program counts: every version of it accepts the same arguments."""
         if knob.key == PROGRAM_KEY and self.restoring:
             return (one is None) == (other is None)
         return one == other

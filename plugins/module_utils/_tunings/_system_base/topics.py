@@ -46,7 +46,7 @@ class Topic:
     def __init__(self, tuning):
         self.tuning = tuning
         self.host = tuning.host
-        # for what does not change while a run works
+        # caches what does not change during a run
         self.once = tuning.once
         self.asked, self.files = {}, {}
         # the same files for each knob

@@ -201,7 +201,7 @@ def test_variables_serve_as_well_and_rows_may_name_their_change(folder):
         ({"src": "settlement.csv", "rows": []}, "mutually exclusive"),
         ({}, "one of the following is required: src, rows"),
         ({"rows": []}, "there is no row"),
-        ({"rows": [{"phase": "before"}], "change": "../x"}, "the defaults: change is '../x'; it has to begin with"),
+        ({"rows": [{"phase": "before"}], "change": "../x"}, "the defaults: change is '../x'; it must begin with"),
         ({"rows": [{"phase": "before"}], "defaults": {"hots": "x"}}, "there is no field hots; did you mean host"),
     ],
 )

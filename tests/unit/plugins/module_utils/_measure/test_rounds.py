@@ -310,7 +310,7 @@ def test_the_distribution_is_that_of_the_counted_runs_that_succeeded():
 @pytest.mark.parametrize(
     "option, value, words",
     [
-        ("runs", 0, "runs is 0; it has to be from 1 to 50"),
+        ("runs", 0, "runs is 0; it must be from 1 to 50"),
         ("bytes", [], "name at least one"),
         ("bytes", [5, 5], "each only once"),
         ("connections", 251, "connections is 251"),

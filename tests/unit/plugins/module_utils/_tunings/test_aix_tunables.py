@@ -264,8 +264,8 @@ def test_what_keeps_an_old_value_or_its_own_is_said(host, name, value, remarks):
         ("no__netm_affinity", 0, "it needs bosboot -ad /dev/ipldevice and a reboot, which are never run here"),
         ("no__use_isno", {"value": 0, "restricted": True}, "it decides whether values of interfaces count"),
         ("vmo__maxpermPCT", 95, "it is restricted: restricted: true in its entry sets it"),
-        ("vmo__minfree", 1000, "it can harm a system at work: risky: true in its entry sets it"),
-        ("no__bcastping", 1, "it can harm a system at work: risky: true in its entry sets it"),
+        ("vmo__minfree", 1000, "it can harm a running system: risky: true in its entry sets it"),
+        ("no__bcastping", 1, "it can harm a running system: risky: true in its entry sets it"),
         ("no__tcp_fastlo", 1, "its type Z is not known here"),
     ],
 )
@@ -319,7 +319,7 @@ def test_a_stored_value_that_is_not_understood_is_left(host, line):
     # what -x says of such a line is not known
     host.answers["no", "-x"] = host.answers["no", "-F"] = Result(0, "tcp_nodelayack,0,0,0,0,1,boolean,D,\n", "")
     record = only(ask(host, no__tcp_nodelayack=1))
-    assert record["verdict"] == "observed" and record["reason"].endswith("its value of now is not understood")
+    assert record["verdict"] == "observed" and record["reason"].endswith("its current value is not understood")
     assert host.asked == [] and not host.exists(FOLDER)
 
 

@@ -97,9 +97,9 @@ TWO = {"name": "two", "levels": [{"name": name, "vars": {"rps_every": name}} for
 @pytest.mark.parametrize(
     ("factors", "more", "words"),
     [
-        ((), {"baseline": "every-3"}, "baseline is 'every-3'; it has to be one of off, all, every-2, every-4"),
-        ((), {"rounds": 0}, "rounds is 0; it has to lie between 1 and 1000"),
-        ((), {"rounds": 6, "most": 5}, r"max_rounds is 5; it has to lie between rounds \(6\) and 1000"),
+        ((), {"baseline": "every-3"}, "baseline is 'every-3'; it must be one of off, all, every-2, every-4"),
+        ((), {"rounds": 0}, "rounds is 0; it must be between 1 and 1000"),
+        ((), {"rounds": 6, "most": 5}, r"max_rounds is 5; it must be between rounds \(6\) and 1000"),
         ((), {"minutes": -1}, "max_minutes is -1"),
         ((MANY,), {}, "69 combinations of levels; more than 64"),
         ((ONE, TWO), {}, "two combinations of levels would both be called a.b.c"),
@@ -133,8 +133,8 @@ ON_OFF = [level("on", 1), level("off", 1, "off")]
         ([], "factors is empty"),
         (None, "factors is empty"),
         (["rps"], "factors\\[0\\] is 'rps'; it must be a mapping of levels, name"),
-        ([rps(A, B, levls=[])], "factors\\[0\\] has levls, which means nothing there"),
-        ([rps(A, B, name="a b")], "factors\\[0\\].name is 'a b'; it has to begin with"),
+        ([rps(A, B, levls=[])], "factors\\[0\\] has levls, which has no meaning there"),
+        ([rps(A, B, name="a b")], "factors\\[0\\].name is 'a b'; it must begin with"),
         ([rps(A)], "factor rps needs a list of at least two levels"),
         ([rps({"name": False})], "needs a list of at least two levels"),
         ([rps(A, A)], "factor rps: the name a is used twice"),
