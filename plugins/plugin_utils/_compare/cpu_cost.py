@@ -15,7 +15,7 @@ from .._statistics.looks import LOOKS, PHASES
 from .._statistics.ranks import holm, short
 from .._statistics.verdict import Estimate, Limits, beyond, estimate
 from .pooled import Slot
-from .shapes import Part
+from .shapes import Guard, Part
 from .wording import gain
 
 SECONDARY_P = 0.05
@@ -41,7 +41,7 @@ class CpuCost(NamedTuple):
     kpi: Part
     secondary: list[Part]
     flags: list[str]
-    guards: list[str]
+    guards: list[Guard]
     costs: Costs
 
 
@@ -114,7 +114,7 @@ def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost
         {"shared_kernel": shared, **{side: _numbers(kpis[side]) if side in ends else None for side in SIDES}},
         entries,
         [doubt.flag for doubt in every],
-        [*_stolen(kpis), *(doubt.guard for doubt in every if doubt.guard)],
+        [*map(Guard, _stolen(kpis)), *(Guard(doubt.guard) for doubt in every if doubt.guard)],
         {side if len(ends) > 1 else "machine": costs[side] for side in tested},
     )
 
