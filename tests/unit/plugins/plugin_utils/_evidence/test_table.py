@@ -10,7 +10,7 @@ import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, table, values
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import VERDICTS
 from evidence_samples import result, row, run, waiver
 
 
