@@ -34,7 +34,7 @@ LOOK_S = 15.0
 BUSY_S = 1.0
 RETRY_S = 15.0
 _SUFFIX = ".guardian"
-# from this difference on the clock of the host was set since the lease was granted
+# a larger difference means that the host's clock was set after the lease was granted
 _CLOCK_SET_S = 60
 # verdicts of values that a guardian leaves alone, because it neither forces nor restarts
 _LEFT = ("drifted", "pending_restart")
@@ -227,7 +227,7 @@ class Lease:
         else:
             # after a reboot the clock decides; one that was set back does not prolong the lease
             left = min(lease["wall"] - time.time(), lease["seconds"] - time.monotonic())
-        # more, or no number, was never granted
+        # a longer one, or one that is not a number, was never granted
         return left if left <= LONGEST else 0.0
 
     def _due(self):

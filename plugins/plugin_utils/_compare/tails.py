@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A guard of the pooled rows: whether the long round trips of single hosts got longer, which an average hides.
 
-A tool that tells each round trip has three series: the 99th and the 99.9th percentile of each round, and the share of
-its round trips over twice the latter of all round trips before. Of other tools only the longest round trip of a run is
-known.
+A tool that reports each round trip has three series: the 99th and the 99.9th percentile of each round, and the share of
+its round trips over twice the latter of all round trips before. Other tools report only the longest round trip of a
+run.
 
 Simulated for this collection (600 to 1,500 experiments a cell, 6 and 16 rounds of 10,000 round trips, three kinds of
 tails): without a change the share is told in 0 to 0.8 %, at p <= .01 and 1.5 times as many in up to 1.3 %.
@@ -26,6 +26,7 @@ from .._statistics.ranks import median
 from . import pooled
 from .pair import Comparison
 from .pooled import Line, Slot
+from .shapes import Guard
 from .wording import some
 
 ROUND_TRIP = "round trip"
@@ -43,9 +44,7 @@ PERCENTILES = {
 OVER = "{:.2g} of 1,000 round trips take over twice as long as 999 of 1,000 took before"
 LONGEST = "the longest round trip of a run takes {:.1f} times as long"
 KINDS = (*PERCENTILES, OVER, LONGEST)
-"""What is said of each series, the most telling first; a host is told once."""
-WORDS = ("round trips take", "longest round trip")
-"""A sentence of this guard has one of these."""
+"""What is said of each series, the most telling first; a host is named once."""
 
 Counts = dict[int, int]
 """Round trips by bin, in the order of the bins."""
@@ -66,7 +65,7 @@ def of_host(line: Line, usable: Sequence[Comparison]) -> dict[str, Tail]:
     def at(share: float) -> Callable[[Round], float | None]:
         return lambda item: _percentile(told.get(_workload(item), {}).get((item.phase, item.number), {}), share)
 
-    series = {kind: at(share) for kind, share in PERCENTILES.items()}
+    series = {kind: at(share) for kind, share in PERCENTILES.items() if told}
     series[LONGEST] = lambda item: None if _workload(item) in told else item.longest
     found = {}
     for kind, value in series.items():
@@ -84,9 +83,9 @@ def unseen(usable: Sequence[Comparison]) -> list[str]:
     return [f"the tool does not tell single round trips{where}: if some got longer, it does not show."] if names else []
 
 
-def sentences(hosts: Mapping[str, Mapping[str, Tail]]) -> list[str]:
+def guards(hosts: Mapping[str, Mapping[str, Tail]]) -> list[Guard]:
     """One per kind that rose on some of these hosts; of many hosts, a few reach any level by chance."""
-    found: list[str] = []
+    found: list[Guard] = []
     named: set[str] = set()
     for kind in KINDS:
         known = {name: tails[kind] for name, tails in hosts.items() if kind in tails}
@@ -94,7 +93,8 @@ def sentences(hosts: Mapping[str, Mapping[str, Tail]]) -> list[str]:
         names = [name for name in sure if known[name].sure and name not in named]
         if names:
             where = f" on {len(names)} of {len(hosts)} hosts ({some(names)})" if len(hosts) > 1 else ""
-            found.append(f"{kind.format(median([known[name].figure for name in names]))}{where}.")
+            told = kind.format(median([known[name].figure for name in names]))
+            found.append(Guard.of("tail", f"{told}{where}."))
         named.update(names)
     return found
 
