@@ -16,25 +16,12 @@ from typing import Any, NamedTuple
 
 from ...module_utils._measure.net import histogram
 from .._statistics.ranks import median
-from .checks import LARGEST, MOST_ROUNDS, NUMBERS, Fields, check_numbers, check_slug, show, wrong
+from .checks import LARGEST, MOST_ROUNDS, NUMBERS, VERDICTS, Fields, check_numbers, check_slug, show, wrong
 from .kpi import background, cpu_sum, units_of
 from .round import MUST_MATCH, ROUND_TRIP, SHOWN, SIDES, UNKNOWN, End, Layout, Protocol, Round, Workload, microseconds
 
 MEASUREMENT = "zpower.sap_tuning/measurement/1"
 TUNINGS = "zpower.sap_tuning/tunings/1"
-VERDICTS = (
-    "compliant",
-    "changed",
-    "drifted",
-    "not_applicable",
-    "unsupported",
-    "waived",
-    "pending_restart",
-    "failed",
-    "unknown",
-    "observed",
-)
-"""``waived`` is part of the schema tunings/1, and nothing sets it yet."""
 
 MOST_RUNS = 1_000
 ERROR_LENGTH = 500
