@@ -137,7 +137,7 @@ def quick(session: nox.Session) -> None:
 
 @nox.session(name="ansible-lint")
 def ansible_lint(session: nox.Session) -> None:
-    """ansible-lint of what it can judge: roles, playbooks, metadata and the files of molecule, but no other test."""
+    """Run ansible-lint on roles, playbooks, metadata and the files of molecule."""
     copy = tree(session, CACHE / "lint")
     paths = ["roles", "playbooks", "meta", "galaxy.yml", "changelogs"]
     paths += sorted(str(path.relative_to(copy)) for path in copy.glob("molecule/*/*.yml"))
@@ -151,7 +151,7 @@ def ansible_lint(session: nox.Session) -> None:
 def unit(session: nox.Session, on: str) -> None:
     """Unit tests: UNIT says which of them, on the newest or oldest ansible-core, or as a host with an old Python.
 
-    With SHUFFLE=number in the environment, files and tests run in a random order that begins with this number.
+    With SHUFFLE=number in the environment, files and tests run in a random order with this seed.
     """
     tests, left_out, markers = UNIT[on]
     env = shell()
@@ -285,7 +285,7 @@ def build(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """What a release must be, with the archive, its list of components and its checksums below build/."""
+    """Check a release, and write its archive, list of components and checksums below build/."""
     importer = environment(session, "importer", ["3.12"], "requirements-importer.txt", constrained=False)
     tools = environment(session, "release", ["3.13", "3.12", "3.11"], "requirements-release.txt")
     path = archive.build()

@@ -37,7 +37,7 @@ IDS = ("change", "phase", "peer", "results", "protocol")
 
 MODULES: Mapping[str, Any] = {"enqt": enqt, "measure_workload": measure_workload, "niping": niping}
 OF_KIND = {"niping": ("niping", "measure_"), "enqueue": ("enqt", "measure_enqueue_")}
-"""The module of a workload of the role measure, if it is not measure_workload, and the begin of its variables."""
+"""The module of a workload of the role measure, if it is not measure_workload, and the prefix of its variables."""
 
 
 def names(module: str, options: Mapping[str, Any]) -> list[str]:
@@ -196,7 +196,7 @@ class ActionModule(HonestAction):
         return complete
 
     def _keep(self, records: list[dict[str, Any]], results: str, ids: dict[str, Any]) -> dict[str, Any]:
-        """Store the records; the part of the result that tells about them, failed where it has to be."""
+        """Store the records; return the part of the result about them, failed if any is lost."""
         lines = [summarize(record) for record in records]
         kept: dict[str, Any] = {"summary": lines}
         problems = []
@@ -208,7 +208,7 @@ class ActionModule(HonestAction):
         problems += lost(lines)
         problems += dict.fromkeys(record["left_behind"] for record in records if record.get("left_behind"))
         if problems:
-            # it goes to a terminal, and a host has said a part of it
+            # printed on a terminal, and parts of it come from the host
             kept.update(failed=True, msg=shorten(one_line("; ".join(problems)), LONGEST_MESSAGE))
         return kept
 

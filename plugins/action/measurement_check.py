@@ -76,7 +76,7 @@ class ActionModule(ControllerAction):
         for kind, peer in against.items():
             if peer not in {str(name) for name in known} or peer == host:
                 wrong = f"measure_{PEERS[kind]} is {shorten(peer, 60)}"
-                raise ValueError(f"{wrong}; it takes the inventory name of another host")
+                raise ValueError(f"{wrong}; it must be the inventory name of another host")
         found = chosen(options, against)
         return {
             "changed": False,
@@ -148,7 +148,7 @@ def check_workloads(options: Mapping[str, Any]) -> None:
     check_most("measure_max_rounds", options["max_rounds"] or rounds, rounds)
     check_numbers(options)
     if "fio" in workloads and not options["fio_directory"]:
-        raise ValueError("measure_fio_directory is empty: name a directory on the file system that is to be measured")
+        raise ValueError("measure_fio_directory is empty: name a directory on the file system to measure")
     if "command" in workloads:
         check_commands(options["commands"])
 
@@ -169,7 +169,7 @@ def check_numbers(options: Mapping[str, Any]) -> None:
 def check_commands(given: Sequence[Any]) -> None:
     """ValueError if the programs of the workload command cannot be measured as they are described."""
     if not given:
-        raise ValueError("measure_commands is empty: describe the program that is to be measured")
+        raise ValueError("measure_commands is empty: describe the program to measure")
     spec = {"measure_commands": {"type": "list", "elements": "dict", "options": SETS["command"].OPTIONS}}
     checked = ArgumentSpecValidator(spec).validate({"measure_commands": [encoded(item) for item in given]})
     if checked.error_messages:

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the module of the task on the host and parse its answer. Modules that need no more share this action."""
+"""Run the module of the task on the host and parse its answer. Modules that need nothing else share this action."""
 
 from typing import Any
 

@@ -230,8 +230,8 @@ class ActionModule(ControllerAction):
 
     @contextlib.contextmanager
     def _step(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[state.Rollout]:
-        """The state for one step of this run, kept after the block, all under its lock. In check mode nothing is kept,
-        and if there is no state, it is that with which a first run would begin."""
+        """The state for one step of this run, kept after the block, all under its lock. In check mode nothing is
+        kept; without a state, it is the one that a first run would begin with."""
         first = decided(variables)
         with self._locked(options, first["change"], first["plan"]) as rollout:
             if self._writes:

@@ -290,7 +290,7 @@ class CallbackModule(CallbackBase):
         self._spent_s += time.monotonic() - begun
 
     def _interrupted(self, process: int) -> None:
-        """Write and print what has arrived at the end of a program that told no callback of it, as after Ctrl-C."""
+        """Write and print what has arrived if Ansible ends without telling its callbacks, for example after Ctrl-C."""
         if os.getpid() != process:  # a worker
             return
         for one in self._recordings.values():

@@ -25,7 +25,7 @@ options:
     description:
       - The tool's program on this host.
       - By default the first one in the folders of C(PATH). SAP's tools are looked for in
-        C(/usr/sap/<SID>/<instance>/exe), C(/usr/sap/<SID>/SYS/exe/run) and C(/usr/sap/hostctrl/exe) before.
+        C(/usr/sap/<SID>/<instance>/exe), C(/usr/sap/<SID>/SYS/exe/run) and C(/usr/sap/hostctrl/exe) first.
     type: path
   address:
     description:
@@ -124,7 +124,7 @@ options:
   change:
     description:
       - The change that the measurement belongs to, at most 64 letters, digits, C(.), C(_) and C(-).
-      - Without it the records are returned and not stored.
+      - Without it, the records are returned but not stored.
     type: str
   phase:
     description: The phase of the change, V(before) or V(after), or the name of a state of an experiment. Required with

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Captures in the place of hosts; the playbook captures makes hosts of them."""
+"""List captures; the playbook captures adds each as a host."""
 
 DOCUMENTATION = r"""
 ---

@@ -25,7 +25,7 @@ options:
       - YAML reads the word C(no) alone as false.
       - C(value) is a whole number, or one with C(K), C(M), C(G), C(T), C(P) or C(E), powers of 1024. C(reason), why you
         want it, is needed too.
-      - Restricted tunables, and those that can harm a system at work, are V(observed) unless their entry has
+      - Restricted tunables, and those that can harm a running system, are V(observed) unless their entry has
         C(restricted=true) or C(risky=true).
       - C(stored=false) sets the running value only, C(running=false) that of the next boot only.
       - With O(state=restored), only these tunables; if unset, all that were changed.
@@ -59,12 +59,7 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: aix_tunables
-      subject: no.tcp_nodelayack
-      wanted: {state: present, value: '1', reason: change 4711}
-      after: {running: {no.tcp_nodelayack: '1'}, stored: {no.tcp_nodelayack: '1'}, next_boot: {no.tcp_nodelayack: '1'}}
-      verdict: changed
-      reason: 2 values set and read back
+    - {name: aix_tunables, subject: no.tcp_nodelayack, verdict: changed, reason: 2 values set and read back}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

@@ -40,9 +40,9 @@ options:
     default: auto
   begin:
     description:
-      - Begin of the window in the time of the file, V(16:30:00) for the first day of the file or V(2026-11-20
+      - Start of the window in the time of the file, V(16:30:00) for the first day of the file or V(2026-11-20
         16:30:00). Files of nmon and mpstat have the local time of the recorded host without time zone, files of sar
-        and sadf have UTC. By default the begin of the file.
+        and sadf have UTC. By default the start of the file.
       - Quote it, because YAML reads V(16:30:00) as a number.
     type: str
   end:
@@ -90,7 +90,7 @@ notes:
   - A sample covers the time since the sample before. If only a part of that time lies in the window, this part counts.
   - If the clock was set back, the window must lie on one side of that. A step outside the window does not matter.
   - The intervals are stored in C(<results>/<change>/<host>/cpu-<side>.json). Importing a file again replaces its
-    intervals of the same time. Other files are added to.
+    intervals of the same time. Intervals of other files stay.
 """
 
 EXAMPLES = r"""

@@ -56,8 +56,8 @@ options:
   processes:
     description:
       - Processes that put the load on the server at the same time, at most 250.
-      - C(enqt) takes V(create_locks) and V(verify_entries) with one process only. The others take at most as
-        many processes as O(users).
+      - C(enqt) supports V(create_locks) and V(verify_entries) with one process only. For the others, this must not
+        exceed O(users).
     type: int
     default: 1
   sid:
@@ -81,7 +81,7 @@ options:
     default: false
   run_seconds:
     description:
-      - Seconds that a run lasts, if the load is not a number of locks. C(enqt) takes whole seconds, at least 3.
+      - Seconds that a run lasts, if the load is not a number of locks. C(enqt) needs whole seconds, at least 3.
       - C(enqt) prints averages over 10 seconds, 1 minute and 5 minutes. The longest one that fits into a run decides;
         they fit into runs of 11, 65 and 305 seconds. In shorter runs the actual value decides.
     type: float

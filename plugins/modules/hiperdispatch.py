@@ -17,7 +17,7 @@ description:
     on, its scheduler treats the low ones as slow and prefers the others; below it, all CPUs are equal.
   - It acts on vertical CPUs only and never switches the polarization itself. If the CPUs are horizontal, or will be
     after the next boot, the verdict is V(drifted) with O(enabled=true); apply M(zpower.sap_tuning.cpu_polarization)
-    with C(mode=vertical) before.
+    with C(mode=vertical) first.
   - No measurement with SAP has been published. Measure it on your own machines.
   - A kernel without it (before 6.12, if the distribution has not added it) and a guest without CPU topology facility
     are V(unsupported).
@@ -66,15 +66,7 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: hiperdispatch
-      subject: s390.hiperdispatch
-      wanted: {state: present, s390.hiperdispatch: '1', hd_steal_threshold: '15'}
-      after:
-        running: {s390.hiperdispatch: '1', hd_steal_threshold: '15'}
-        stored: {hd_steal_threshold: '15'}
-        next_boot: {s390.hiperdispatch: '1', hd_steal_threshold: '15'}
-      verdict: changed
-      reason: 2 values set and read back
+    - {name: hiperdispatch, subject: s390.hiperdispatch, verdict: changed, reason: 2 values set and read back}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

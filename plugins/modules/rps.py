@@ -36,7 +36,8 @@ options:
     default: present
   interfaces:
     description:
-      - Interfaces by name, shell glob (V(hsi*)) or card type (V(hipersockets), V(osa)); V(auto) takes busy ones.
+      - Interfaces by name, shell glob (V(hsi*)) or card type (V(hipersockets), V(osa)).
+        V(auto) selects interfaces that carry traffic.
       - V(hipersockets) and V(osa) take the interfaces of the driver qeth by their card type, including guest LANs of
         z/VM. Their names do not tell, because distributions name both C(enc) and the device number.
       - V(auto) takes every interface that is up, has received packets, has fewer receive queues than the machine has

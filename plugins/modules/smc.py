@@ -31,14 +31,14 @@ options:
     description:
       - The SAP instances that are to use SMC, as system and number (V(PRD_00)), or as paths of instance profiles.
       - Instances that are not named are left alone.
-      - Not SAP HANA, and no default profile. That would also be read by the central services.
+      - SAP HANA and default profiles are refused. The central services would read a default profile too.
       - If profiles preload other libraries already, they are kept (C(%(LD_PRELOAD))).
     type: list
     elements: str
     default: []
   pnet_ids:
     description:
-      - PNET IDs for interfaces and devices to which the hardware gives none. One of the hardware wins.
+      - PNET IDs for interfaces and devices to which the hardware gives none. A PNET ID of the hardware overrides them.
       - Ends of a connection with SMC-R or SMC-D version 1 need interfaces and devices of one PNET ID.
     type: list
     elements: dict
@@ -102,14 +102,8 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: smc
-      subject: /usr/sap/PRD/SYS/profile/PRD_D00_sapapp1
-      wanted: {state: present, LD_PRELOAD: libsmc-preload.so}
-      after: {running: {LD_PRELOAD: not loaded}, stored: {LD_PRELOAD: libsmc-preload.so},
-              next_boot: {LD_PRELOAD: libsmc-preload.so}}
-      verdict: pending_restart
-      reason: '/usr/sap/PRD/SYS/profile/PRD_D00_sapapp1 LD_PRELOAD: not loaded is in force, libsmc-preload.so after a
-        restart of the instance'
+    - {name: smc, subject: /usr/sap/PRD/SYS/profile/PRD_D00_sapapp1, verdict: pending_restart,
+       reason: 'LD_PRELOAD: not loaded is in force, libsmc-preload.so after a restart of the instance'}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

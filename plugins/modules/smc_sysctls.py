@@ -39,8 +39,8 @@ options:
     default: {}
 notes:
   - Kept over reboots by C(/etc/sysctl.d/91-zpower-sap-tuning-smc-sysctls.conf). Linux reads that folder once
-    at boot, so C(/etc/modules-load.d/91-zpower-sap-tuning-smc-sysctls.conf) loads the module C(smc) before,
-    unless something else does.
+    at boot, so C(/etc/modules-load.d/91-zpower-sap-tuning-smc-sysctls.conf) loads the module C(smc) first, unless
+    something else does.
   - If the kernel refuses a value, the error says so, and nothing is changed.
   - The values are those of the network namespace in which the module runs.
 """
@@ -61,13 +61,7 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: smc_sysctls
-      subject: net.smc
-      wanted: {state: present, net.smc.wmem: '262144'}
-      after: {running: {net.smc.wmem: '262144'}, stored: {module: smc, net.smc.wmem: '262144'},
-              next_boot: {net.smc.wmem: '262144'}}
-      verdict: changed
-      reason: 3 values set and read back
+    - {name: smc_sysctls, subject: net.smc, verdict: changed, reason: 3 values set and read back}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

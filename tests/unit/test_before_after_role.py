@@ -113,7 +113,7 @@ EXPERIMENT = {
 # variables of a host, and what is said
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nameless": ({"zpower_change": ""}, "zpower_change is empty: name the change"),
-    "unknown": ({"measure_peer": "app9"}, "measure_peer is app9; it takes the inventory name of another host"),
+    "unknown": ({"measure_peer": "app9"}, "measure_peer is app9; it must be the inventory name of another host"),
     "again": ({}, "name another change"),
     "nowhere": ({"zpower_results": "/dev/null"}, "/dev/null is not a directory"),
 }

@@ -17,7 +17,7 @@ from .devices import error_text
 COMMANDS = ("ioo", "nfso", "no", "raso", "schedo", "vmo")
 NEXT_BOOT, LIVE_UPDATE = "/etc/tunables/nextboot", "/etc/tunables/nextliveupdate"
 DEFAULT = "DEFAULT"
-# what an interface can have of its own (ISNO)
+# options that an interface can override (ISNO)
 OF_INTERFACES = ("rfc1323", "tcp_mssdflt", "tcp_nodelay", "tcp_recvspace", "tcp_sendspace")
 _LIVE_UPDATE_ONLY = "1485-514"
 _STANZA = re.compile(r"^\s*([A-Za-z0-9_]+)\s*:\s*(?:#.*)?$")
@@ -143,13 +143,14 @@ class Tunables:
         return found and found[0]
 
     def set_running(self, command, name, value):
-        """Returns what the command said, which proves nothing."""
+        """Return the output of the command, which does not prove success."""
         return self._change(command, ["-o", "%s=%s" % (name, value)], name)[1]
 
     def store(self, command, name, value):
         """Set the value of the next boot; None: no line, DEFAULT: a line with this word, or none.
 
-        Returns (whether that of the next Live Update was set too, what the command said, which proves nothing).
+        Return whether that of the next Live Update was set too, and the output of the command, which does not prove
+        success.
         """
         words = ["-d", name] if value in (None, DEFAULT) else ["-o", "%s=%s" % (name, value)]
         before = self._others(command, name)

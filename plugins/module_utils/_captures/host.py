@@ -30,7 +30,7 @@ class CapturedHost(Host):
 
     @property
     def missed(self):
-        """The paths that were asked for, were absent, and that the capture cannot hold, in the order of asking."""
+        """The absent paths that were asked for and that the capture cannot hold, in the order of the requests."""
         return list(self._missed)
 
     def lacking(self, path):

@@ -41,7 +41,7 @@ MOST_XZ_MEMORY = 128 << 20
 MOST_AFTER_END = 1 << 20
 # Opening. Python unpacks 8 GiB of xz within this time on a slow machine.
 MOST_SECONDS = 600
-# The kernel follows as many links.
+# The kernel follows the same number of links.
 MOST_LINKS = 40
 
 

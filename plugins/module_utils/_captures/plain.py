@@ -19,7 +19,7 @@ def read(whole, raw):
     """The CapturedHost of a plain tree."""
     tree = raw.only(raw.names("/"), "the tree has no such folder: it was not copied")
     _mark_tarred(tree)
-    # what lies in a folder that was copied is complete
+    # a copied folder is complete
     tree.lacks("", *("/" + name for name in tree.names("/")))
     is_z = tree.resolve("/proc/sysinfo")[1] is not None or "IBM/S390" in tree.text("/proc/cpuinfo")
     for paths, which in (

@@ -18,7 +18,7 @@ from .._host.errors import HostError, refused
 from . import limits, unpacking
 from .tree import FILE, FOLDER, LINK, REFUSED, UNREADABLE, Entry, Tree, shown
 
-# Their size is not limited to that of a file that is read: they are opened in their turn.
+# Not subject to the size limit of single files: they are opened as archives.
 _ARCHIVE = re.compile(r"\.(?:tar|tgz|txz|tbz|tbz2|tar\.(?:gz|xz|bz2))\Z")
 _LOGS = re.compile(r"/(?:var/log|sos_logs|sos_strings|kernel/debug|tracing)/")
 _LARGE_LOG = 64 * 1024
@@ -66,7 +66,7 @@ class _Header(tarfile.TarInfo):
                 raise _no_archive(stream) from error
             if isinstance(error, tarfile.EOFHeaderError):
                 raise
-            sentence = "a header has a wrong checksum or no number where one belongs, so %s is damaged: copy it again"
+            sentence = "a header has a wrong checksum or a malformed number, so %s is damaged: copy it again"
             raise HostError(sentence % archive) from error
         if header.size < 0:
             raise HostError("%s is damaged: a header has a negative number" % archive)
@@ -102,7 +102,7 @@ def _check_pax(data, archive):
         if match.group(2).startswith(b"GNU.sparse"):
             raise HostError("%s holds a sparse file: no capture does" % archive)
         if match.group(2) == b"size" and not re.match(rb"[0-9]{1,19}\Z", data[match.end() : end - 1]):
-            raise HostError("%s is damaged: a pax header has no size where one belongs" % archive)
+            raise HostError("%s is damaged: a pax header has a malformed size" % archive)
         at = end
 
 
@@ -223,7 +223,7 @@ def _file_entry(top, path, status):
 
 
 def _read_inside(top, path, offset=0, most=limits.MOST_FILE + 1):
-    """Bytes of a file in a folder. No link is followed on the way, and nothing else than a file is opened."""
+    """Bytes of a file in a folder. No link is followed on the way, and only regular files are opened."""
     at = os.open(top, os.O_RDONLY)
     try:
         for part in path.strip("/").split("/"):

@@ -113,7 +113,7 @@ def _add_command(tree, name, section):
 
 
 def _add_lscpu(tree, body):
-    """Add what lscpu prints as the kernel's file has it."""
+    """Add the output of lscpu, in the form of the kernel's file."""
     for line in body.splitlines():
         label, colon, value = line.partition(":")
         label, value = label.strip(), value.strip()

@@ -51,7 +51,7 @@ def _unpacked(kind, source):
                 raise EOFError
             rest = b""
             yield piece
-        # anything else than another part is left alone, as gzip does
+        # anything but another part is ignored, as gzip does
         rest = part.unused_data.lstrip(b"\0")
         if len(rest) < _LONGEST:
             rest = (rest + source()).lstrip(b"\0")
@@ -74,7 +74,7 @@ class Stream:
         self._buffer, self._at, self._before = b"", 0, 0
 
     def is_empty(self):
-        """Whether it has not one byte, once that was asked for."""
+        """Whether it is empty; known after the first read."""
         return not (self._before or self._buffer)
 
     def _take(self):
@@ -116,7 +116,7 @@ class Stream:
         return self._before + self._at
 
     def seek(self, position):
-        """Pass over bytes. Raises EOFError as peek() does, HostError for a way back."""
+        """Skip bytes. Raises EOFError as peek() does, HostError for a step backwards."""
         if position < self.tell():
             raise HostError("%s is damaged: a header leads backwards" % self.archive)
         for left in range(position - self.tell(), 0, -limits.PIECE):

@@ -226,7 +226,7 @@ class Journal:
     def _is_ours(self, folder):
         """Whether this collection made one of the journals' folders, by its mode.
 
-        An administrator who makes the first one in advance, as a mount point for example, hardly gives it that mode.
+        An administrator who makes the first one in advance, for example as a mount point, is unlikely to choose it.
         """
         try:
             return folder != self._base or stat.S_IMODE(os.stat(self._host.path(folder)).st_mode) == _MODE
@@ -341,7 +341,7 @@ class Journal:
 
     def _to_make(self, folders):
         """Those of these folders that this collection makes, or has made for another tuning."""
-        # looked for twice: another tuning that makes or removes it meanwhile notes it before that, and until after that
+        # checked twice: another tuning that makes or removes it notes it before, and keeps the note until after
         noted = {folder for folder in folders if not self._host.exists(folder)}
         # values on probation go from their checkpoint's journal to the main one
         for folder in self._folders()[::-1]:

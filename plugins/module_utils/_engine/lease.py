@@ -37,7 +37,7 @@ RETRY_S = 15.0
 _SUFFIX = ".guardian"
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"^\s*([0-9]{1,9})\s*([smhd]?)\s*$")
-# from this difference on the clock of the host was set since the lease was granted
+# a larger difference means that the host's clock was set after the lease was granted
 _CLOCK_SET_S = 60
 # verdicts of values that a guardian leaves alone, because it neither forces nor restarts
 _LEFT = ("drifted", "pending_restart")
@@ -238,7 +238,7 @@ class Lease:
         else:
             # after a reboot the clock decides; one that was set back does not prolong the lease
             left = min(lease["wall"] - time.time(), lease["seconds"] - time.monotonic())
-        # more, or no number, was never granted
+        # a longer one, or one that is not a number, was never granted
         return left if left <= LONGEST else 0.0
 
     def _due(self):

@@ -88,7 +88,7 @@ class Service:
         self._host.link(self._link, "../" + self.unit)
         systemctl(self._host, "daemon-reload")
         with contextlib.suppress(HostError):
-            # of an earlier service of this name; mostly there was none
+            # left by an earlier service of this name; usually there is none
             systemctl(self._host, "reset-failed", self.unit)
         systemctl(self._host, "start", "--no-block", self.unit)
 

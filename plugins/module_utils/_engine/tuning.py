@@ -120,7 +120,7 @@ class Tuning(ABC):
     def __init__(self, host, params):
         self.host = host
         self.params = params
-        # for what does not change while a run works
+        # caches what does not change during a run
         self.once = Once(host)
         # what was stored can be taken back on every machine: this one may have been moved since
         self.restoring = params["state"] == "restored"

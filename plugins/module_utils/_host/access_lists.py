@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Access control lists: whether one lets others write, whom the mode does not show.
+"""Access control lists: whether one lets users write who do not appear in the mode.
 
 Linux: the attribute system.posix_acl_access (kernel: include/uapi/linux/posix_acl_xattr.h). AIX: the output of aclget,
 for lists of type AIXC; any other list counts as one that lets others write.

@@ -24,7 +24,7 @@ _BEGIN, _END = "# zpower.sap_tuning begin ", "# zpower.sap_tuning end "
 
 
 def one_line(text, no=""):
-    """The text, for one line of a file that programs of root read. no: characters that mean something there.
+    """The text, for one line of a file that programs of root read. no: characters with a meaning there.
 
     Raises HostError for these and for line breaks and other control characters: names come from devices and folders.
     """

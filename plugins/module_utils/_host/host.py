@@ -107,7 +107,7 @@ class Host:
 
         Raises HostError if this is not a regular file, and never waits (FIFO); /dev/null is empty.
         """
-        # one look decides both who reads and which file is read
+        # the same lookup decides who reads and which file is read
         way = self.way(path)
         if way.owner is not None:
             return self.as_user(way.owner, Host.data, path, follow)

@@ -27,7 +27,7 @@ from .errors import HostError
 # Users and groups that belong to the system. On AIX, /usr and /var belong to bin.
 _SYSTEM = (0, 2, 3, 4) if sys.platform.startswith("aix") else (0,)
 _SYSTEM_GROUPS = (0, 2, 3, 4, 7) if sys.platform.startswith("aix") else (0,)
-# The kernel follows as many links.
+# The kernel follows the same number of links.
 _LINKS = 40
 # A group without rights, for a user without an entry in passwd.
 _NOBODY = 65534

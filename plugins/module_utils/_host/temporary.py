@@ -21,7 +21,7 @@ from .descriptors import NO_FOLLOW
 from .errors import HostError
 
 _REMOVE_SECONDS = 60.0
-# A deputy gets so long to remove the files of the largest measurement.
+# Seconds in which a deputy must remove the files of the largest measurement.
 _LENT_SECONDS = 600
 _DIRECTORY = getattr(os, "O_DIRECTORY", 0)
 # In a folder that another program makes: its user has had the lock.
@@ -73,7 +73,7 @@ def _take_back(path):
 class TemporaryFolder:
     """A new folder below directory, for this process and its children.
 
-    Errors are OSError; so is a directory in which others can exchange it.
+    Errors are OSError; also for a directory in which others can exchange it.
     """
 
     identity = None
@@ -83,7 +83,7 @@ class TemporaryFolder:
         way = identities.way(os.path.join(directory, prefix))
         if way.owner is not None:
             who = identities.Identity.of_uid(way.owner).name
-            raise OSError(errno.EPERM, "%s is a folder of %s: take a folder that belongs to root" % (directory, who))
+            raise OSError(errno.EPERM, "%s is a folder of %s: use a folder that belongs to root" % (directory, who))
         if way.loose is not None:
             raise OSError(errno.EPERM, identities.too_open(way.loose))
         self.path, self._lock = _made(directory, prefix)

@@ -67,12 +67,12 @@ def of_lpar(host):
 
 
 def _by_weights(found, machine):
-    """Add what PR/SM tells to found; returns the sentence on the entitlement. Raises HostError if that is unknown."""
+    """Add the data of PR/SM to found; return the sentence on the entitlement. Raises HostError if that is unknown."""
     found["global_data"] = machine.physical is not None
     own = [core for core in machine.own if core.online]
     types = sorted({core.type for core in own})
     if len(types) != 1:
-        raise HostError("PR/SM shows this LPAR with online cores of %s" % (" and ".join(types) or "no type"))
+        raise HostError("PR/SM lists online cores of %s for this LPAR" % (" and ".join(types) or "no type"))
     kind, last, weight = types[0], own[-1], _weight(own, types[0])
     dedicated = sum(1 for core in own if core.weight is None)
     found.update(type=kind, capped=last.capped, absolute_cap=last.absolute_cap, weight=weight)
@@ -140,7 +140,7 @@ def of_partition(host):
     told = {key.strip(): value.strip() for key, _colon, value in rows if value.strip() != "-"}
     entitled, kind = _number(told.get("Entitled Capacity")), told.get("Type", "")
     if result.rc != 0 or entitled is None:
-        return _unknown("lparstat -i does not tell the entitlement, as in a WPAR")
+        return _unknown("lparstat -i does not show the entitlement, as in a WPAR")
     threads = re.search(r"-SMT(?:-([0-9]{1,2}))?\Z", kind)
     mode, weight = told.get("Mode"), int_or_none(told.get("Variable Capacity Weight"))
     virtual = {key: int_or_none(told.get(key.capitalize() + " Virtual CPUs")) for key in _PARTS["virtual_cpus"]}

@@ -107,7 +107,7 @@ def processors(lpar):
 
 
 def shares_cores(host):
-    """Whether a host is an LPAR, and no guest, some of whose cores other LPARs use too."""
+    """Whether a host is an LPAR, not a guest, and shares cores with other LPARs."""
     found = sysinfo(host)
     return bool(found and found.lpar and not found.hypervisors) and processors(found.lpar) in ("shared", "mixed")
 
@@ -122,7 +122,7 @@ def machine_type(host, found):
 
 
 def is_z(host):
-    """Whether /proc/cpuinfo is that of an s390x kernel; None if it tells nothing."""
+    """Whether /proc/cpuinfo is that of an s390x kernel; None if it does not show the architecture."""
     text = host.read("/proc/cpuinfo")
     return re.search(r"(?m)^vendor_id\s*:\s*IBM/S390$", text) is not None if text else None
 

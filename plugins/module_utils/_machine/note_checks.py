@@ -128,7 +128,7 @@ def _units(host):
 
 
 def in_force(text):
-    """The scheduler in force; a lone word without brackets is the only one that there is."""
+    """The scheduler in force; a single word without brackets is the only scheduler."""
     chosen = re.search(r"\[([\w-]{1,30})\]", text)
     return chosen.group(1) if chosen else _clean(text)
 

@@ -120,7 +120,7 @@ def _generic():
 def _all_devices(ask):
     """The devices of both kinds. The kernel leaves its loopback device for SMC-D out of its list (net/smc/smc_ism.c).
 
-    If it is able of ISM version 2 and lists no ISM device, it has loopback; or an ISM device that has been removed.
+    If it supports ISM version 2 and lists no ISM device, it has loopback; or an ISM device that has been removed.
     """
     found = sum((devices(kind, ask(*_DEVICES[kind])) for kind in _DEVICES), [])
     able = any(_number(netlink.attributes(answer), _ISM_V2) for answer in _answer_or([], lambda: ask(*_SYSTEM)))

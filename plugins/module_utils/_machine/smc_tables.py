@@ -68,7 +68,7 @@ def set_pnet_id(kind, name, wanted):
 
 
 def _delete(table, kind, name):
-    """Take one entry away. The kernel takes away all entries of its PNET ID, so the others are added again."""
+    """Remove one entry. The kernel removes all entries of its PNET ID, so the others are added again."""
     pnet_id = table[kind, name][0]
     netlink.change(_family(_PNET), _DELETE, _string(_ID, pnet_id))
     refused = None
@@ -141,7 +141,7 @@ def _set(words):
         set_ueid(words[1], True)
         return
     kind, name, pnet_id, port = words
-    # the kernel takes an interface by the name that it has now, so udev must have given it its name
+    # the kernel uses the current name of an interface, so udev must have renamed it already
     while not os.path.exists(place(kind, name)) and time.monotonic() < _READY_S:
         time.sleep(0.5)
     set_pnet_id(kind, name, (pnet_id, int(port)))

@@ -20,7 +20,7 @@ from .boot_sources import path_of, sysctl_lines
 from .hardware import architecture
 from .tools import HUGE_FILE, Write
 
-# the first folder with a profile has it; those without profiles/ are of releases before 2.23
+# the first folder that has the profile counts; those without profiles/ are of releases before 2.23
 _FOLDERS = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned")
 # profiles of one load, and characters of a variable: more are a mistake
 _MOST, _LONGEST = 100, 1000
@@ -162,7 +162,7 @@ def _sections(text):
             yield line[: len(line) - len(line.lstrip())] + " ".join(line.split()) + "\n"
 
     parser = configparser.RawConfigParser(delimiters="=", inline_comment_prefixes="#", strict=False)
-    # the parser itself forgets where a name stands
+    # the parser itself does not keep the line of a name
     parser.optionxform = lambda name: "%d %s" % (at[0], name)
     parser.read_file(lines(), "tuned.conf")
     found = []

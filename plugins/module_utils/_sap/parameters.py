@@ -58,7 +58,7 @@ KNOWN = (
     "rdisp/wp_no_spo",  # for spool requests
     "rdisp/wp_no_enq",  # for locks, without an enqueue server
     "rdisp/vb_factor",  # weight of update servers
-    "rdisp/max_vb_server",  # update servers at most
+    "rdisp/max_vb_server",  # maximum number of update servers
     "rdisp/vb_included_server",  # update servers that are used
     "rdisp/vb_refresh_info",  # how often the list of update servers is read
     "rdisp/vb_context",  # groups of update servers
@@ -69,21 +69,21 @@ KNOWN = (
     "enque/table_size",  # size of the lock table (ENSA1)
     "enque/serverhost",  # host of the enqueue server (ENSA1)
     "enque/serverinst",  # instance number of the enqueue server (ENSA1)
-    "enque/process_location",  # where locks are served: REMOTESA for a server of its own
+    "enque/process_location",  # where locks are served: REMOTESA for a standalone server
     "enque/deque_wait_answer",  # whether a release of locks waits for its answer
     "enque/con_timeout",  # time for a connection to the enqueue server, in ms
     "enque/server/threadcount",  # threads that serve connections (ENSA1)
-    "enque/server/max_requests",  # requests in work at most (ENSA1)
-    "enque/server/max_query_requests",  # queries in work at most (ENSA1)
+    "enque/server/max_requests",  # maximum of requests in work (ENSA1)
+    "enque/server/max_query_requests",  # maximum of queries in work (ENSA1)
     "enque/server/replication",  # whether the lock table is replicated (ENSA1)
     "enque/snapshot_pck_ids",  # packages of a snapshot of the lock table
     "enque/encni/set_so_keepalive",  # keepalive on connections to the enqueue server
-    "enq/enable",  # whether the server of its own is used (ENSA2)
+    "enq/enable",  # whether the standalone server is used (ENSA2)
     "enq/serverhost",  # host of the enqueue server (ENSA2)
     "enq/serverinst",  # instance number of the enqueue server (ENSA2)
     "enq/replicatorhost",  # host of the enqueue replicator (ENSA2)
     "enq/replicatorinst",  # instance number of the enqueue replicator (ENSA2)
-    "enq/client/max_async_requests",  # requests without waiting at most (ENSA2)
+    "enq/client/max_async_requests",  # maximum of requests without waiting (ENSA2)
     "enq/server/replication/enable",  # whether the lock table is replicated (ENSA2)
     "enq/server/schema_0",  # layout of the lock table (ENSA2)
 )
@@ -95,7 +95,7 @@ _VALUES = {
     "es/implementation": ("std|map", "std or map"),
     "enque/table_size": ("[1-9][0-9]*", "a number of KB, digits only"),
 }
-_VALUES.update((name, ("[0-9]{1,3}", "a number from 0 on")) for name in KNOWN if name.startswith("rdisp/wp_no_"))
+_VALUES.update((name, ("[0-9]{1,3}", "a number not below 0")) for name in KNOWN if name.startswith("rdisp/wp_no_"))
 # SAP Help, rdisp/vb_dispatching; SAP CRM 7.0 on IBM Z, 2.2.3
 _UPDATES = (
     'SAP says of rdisp/vb_dispatching: "Do not change this value unless instructed to do so by SAP". Updates of each '
@@ -175,7 +175,7 @@ def _check_spelling(name, value):
         return []
     if value is not None and name in _MISPRINTS:
         raise InputError(
-            "%s is a misprint in a published study; the SAP kernel's name is %s: write that" % (name, _MISPRINTS[name])
+            "%s is a misprint in a published study; the SAP kernel's name is %s: use that" % (name, _MISPRINTS[name])
         )
     meant = _similar_name(name, 0.9)
     if value is not None and meant:

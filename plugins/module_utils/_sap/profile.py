@@ -28,7 +28,7 @@ Line = namedtuple("Line", "number raw value")
 
 _BLANKS = " \t"
 MARKER = "# zpower.sap_tuning "
-# SAP's have some hundred lines, and one or two for a name
+# SAP's have a few hundred lines, and one or two for a name
 _LARGEST, _MOST_LINES = 256 * 1024, 100
 _DIRECTIVE = re.compile(r"^(?:_.*|(?:SETENV|Execute|Start_Program|Restart_Program|Stop_Program)_\d+)$", re.IGNORECASE)
 

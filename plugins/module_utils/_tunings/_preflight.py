@@ -45,7 +45,7 @@ def sentences(tunings, results):
 
 
 def _short(sentence):
-    """The sentence as one line of a bounded length: it has text from files of the host."""
+    """The sentence as one line of a bounded length: it contains text from files of the host."""
     text = " ".join("".join(sign if sign.isprintable() else " " for sign in sentence).split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
 

@@ -19,7 +19,7 @@ def unused(names):
         left = _left(Host())
     except HostError:
         return []
-    # a name of no tuning is a mistake, which the module finds when it imports the tuning
+    # an unknown name is a mistake, which the module finds when it imports the tuning
     known = [name for name in names if name.isidentifier() and util.find_spec("%s.%s" % (__package__, name))]
     return [name for name in known if name not in left]
 

@@ -21,7 +21,7 @@ _SIZE = re.compile(r"^(-?[0-9]{1,20})([KMGTPE])\Z")
 _FIELDS = {"value": None, "reason": "", "restricted": False, "risky": False, "running": True, "stored": True}
 # from here on, some tunables have a value for the next Live Update
 _LIVE_UPDATE_RELEASE = 7300
-# {command: tunables that can harm a system at work}
+# {command: tunables that can harm a running system}
 _RISKY = {
     "ioo": re.compile(r"^(aio_.*|lvm_bufcnt|pd_npages|j2_inodeCacheSize)\Z"),
     "no": re.compile(
@@ -247,7 +247,7 @@ class AixTunables(Tuning):
         why = self._why_left(subject.name, row, entry)
         texts, numbers = {row.current, stored.now} - {None, DEFAULT}, number(row.default) is not None
         if any(not _VALUE.match(text) or (numbers and number(text) is None) for text in texts):
-            why = "its value of now is not understood"
+            why = "its current value is not understood"
         if why:
             self._left[subject.name] = why
             if not kept or not self.same(running, running.now, value):
@@ -284,7 +284,7 @@ class AixTunables(Tuning):
             (closed and not entry["restricted"], "it is restricted: restricted: true in its entry sets it"),
             (
                 (lower or (command in _RISKY and _RISKY[command].match(tunable))) and not entry["risky"],
-                "it can harm a system at work: risky: true in its entry sets it",
+                "it can harm a running system: risky: true in its entry sets it",
             ),
         )
         return next((reason for applies, reason in reasons if applies), "")
@@ -359,7 +359,7 @@ class AixTunables(Tuning):
 
     @staticmethod
     def _plain(text):
-        """A value as it is compared; DEFAULT in a file acts as no line does."""
+        """A value as it is compared; DEFAULT in a file acts like a missing line."""
         return None if text in (None, DEFAULT) else str(int(text)) if number(text) is not None else text
 
     def same(self, knob, one, other):
@@ -367,9 +367,19 @@ class AixTunables(Tuning):
         return self._plain(one) == self._plain(other) and (other is not None or one is None)
 
     def halfway(self, knob, text, texts):
-        """-r -d may leave a line that says the default, and somebody else's would say no more than none does."""
+        """-r -d may leave a line with the default, which means the same as no line."""
         default = self._rows[knob.item].default if knob.item in self._rows else DEFAULT
         return knob.place == STORED and None in texts and self._plain(text) in (None, self._plain(default))
+
+    def current(self, entries):
+        """A boot makes a stored value the running one, which then is a value of this collection too."""
+        found = dict(entries)
+        for key, entry in entries.items():
+            stored = entries.get(re.sub(" running$", " stored", key))
+            if stored is not None and stored is not entry:
+                brought = [text for text in stored["ours"] if number(text) is not None and text not in entry["ours"]]
+                found[key] = dict(entry, ours=entry["ours"] + brought)
+        return found
 
     def legible(self, key, text):
         match = _KEY.match(key)

@@ -19,7 +19,7 @@ from ._system import sysctl_path
 KEY = "s390.hiperdispatch"
 FILE = sysctl_path(KEY)
 FOLDER = hardware.CPUS + "/hiperdispatch"
-_ONLY_VERTICAL = "HiperDispatch acts on vertical CPUs only: apply cpu_polarization with mode vertical before"
+_ONLY_VERTICAL = "HiperDispatch acts on vertical CPUs only: apply cpu_polarization with mode vertical first"
 
 
 class Hiperdispatch(SysctlTuning):

@@ -80,7 +80,7 @@ def chosen(
 
 
 def _files(place: Path) -> list[Path]:
-    """What a folder of captures has, but hidden files, and checksums and encrypted copies of a capture beside it."""
+    """What a folder of captures holds, except hidden files, and checksums and encrypted copies of a capture."""
     if not place.exists():
         raise ValueError(f"zpower_captures: there is no {place}; name a capture, or a folder of captures")
     if _is_capture(place) or not place.is_dir():

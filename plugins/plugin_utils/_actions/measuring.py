@@ -105,7 +105,7 @@ def summarize(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def lost(lines: list[dict[str, Any]]) -> list[str]:
-    """One sentence for each reason why workloads have no result: what keeps all of them off is said once."""
+    """One sentence for each reason why workloads have no result: a cause that they share is given once."""
     without = (line for line in lines if not line["control"] and not line["runs_ok"])
     found = by_key(((line["peer"], str(line["error"])), line["workload"]) for line in without)
     return [

@@ -35,7 +35,7 @@ def named_entries(value_of: Callable[[str], Any]) -> list[tuple[str, dict[str, A
 
 
 def common(variables: Mapping[str, Any], own: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """The variables of a task that the play, roles or the task set for all hosts alike.
+    """The variables of a task that the play, roles or the task set to the same value on all hosts.
 
     own: what the inventory and facts say of the task's host; defaults: of roles, which do not count.
     """

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Facts of a host that would decide in the place of the inventory: Ansible lets a fact beat variables of a role.
+"""Facts of a host that would override the inventory: Ansible lets a fact beat variables of a role.
 
 They come from modules that are not of this collection, such as setup, or from a cache of facts.
 """

@@ -26,7 +26,7 @@ DECIDED = " (enough for two of three measurements if nothing changed, for one of
 MOST_NAMED = 8
 """More names than this make a sentence unreadable."""
 MOST_HOSTS = 64
-"""A longer list of hosts belongs into a file, not into a command."""
+"""A longer list of hosts belongs in a file, not in a command."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 COLLECTION = "zpower.sap_tuning"
@@ -130,7 +130,7 @@ def _limited(hosts: set[str]) -> set[str]:
 def _declaring(report: Report, unequal: Sequence[Comparison]) -> list[str]:
     """The command for a report with the difference declared; nothing if that cannot help."""
     found = {item for comparison in unequal for item in comparison.differences if item.must_match or item.declared}
-    # several values in one state can be no declared difference; a list of them is joined by commas
+    # several values in one state cannot be a declared difference; a list of them is joined by commas
     bad = [item for item in found if "," in item.before + item.after or item.item in NEVER_DECLARED]
     names = sorted({item.item for item in found})
     if not names or bad or not all(NAME.fullmatch(name) for name in names):

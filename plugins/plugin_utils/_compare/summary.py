@@ -87,7 +87,7 @@ def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measure
     if first["verdict"] == INCONCLUSIVE:
         differ = first["cause"] == "noise" and kinds & {"worse", "groups"}
         result = (
-            "Undecided on the whole, because the change is not worth the same everywhere"
+            "Undecided on the whole, because the effect differs between hosts"
             if differ
             else undecided(first, comparisons)
         )

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A guard of the pooled rows: whether the long round trips of single hosts got longer, which an average hides.
 
-A tool that tells each round trip has three series: the 99th and the 99.9th percentile of each round, and the share of
-its round trips over twice the latter of all round trips before. Of other tools only the longest round trip of a run is
-known.
+A tool that reports each round trip has three series: the 99th and the 99.9th percentile of each round, and the share of
+its round trips over twice the latter of all round trips before. Other tools report only the longest round trip of a
+run.
 
 Simulated for this collection (600 to 1,500 experiments a cell, 6 and 16 rounds of 10,000 round trips, three kinds of
 tails): without a change the share is told in 0 to 0.8 %, at p <= .01 and 1.5 times as many in up to 1.3 %.
@@ -44,7 +44,7 @@ PERCENTILES = {
 OVER = "{:.2g} of 1,000 round trips take over twice as long as 999 of 1,000 took before"
 LONGEST = "the longest round trip of a run takes {:.1f} times as long"
 KINDS = (*PERCENTILES, OVER, LONGEST)
-"""What is said of each series, the most telling first; a host is told once."""
+"""What is said of each series, the most telling first; a host is named once."""
 
 Counts = dict[int, int]
 """Round trips by bin, in the order of the bins."""
@@ -65,7 +65,7 @@ def of_host(line: Line, usable: Sequence[Comparison]) -> dict[str, Tail]:
     def at(share: float) -> Callable[[Round], float | None]:
         return lambda item: _percentile(told.get(_workload(item), {}).get((item.phase, item.number), {}), share)
 
-    series = {kind: at(share) for kind, share in PERCENTILES.items()}
+    series = {kind: at(share) for kind, share in PERCENTILES.items() if told}
     series[LONGEST] = lambda item: None if _workload(item) in told else item.longest
     found = {}
     for kind, value in series.items():

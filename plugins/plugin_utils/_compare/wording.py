@@ -57,7 +57,7 @@ def deciding(word: str, effect: Effect) -> tuple[float, float, float]:
 
 
 def figures(verdict: Verdict, effect: Effect | None) -> FiguresWithLevel:
-    """Ratio, interval and level of an effect, as the report has them; steps that are too coarse tell no interval."""
+    """Ratio, interval and level of an effect, as the report has them; steps that are too coarse give no interval."""
     if effect is None or verdict.cause == "coarse":
         return {"ratio": short(effect.ratio) if effect else None, "low": None, "high": None, "confidence_pct": None}
     low, high, level = deciding(verdict.word, effect)
@@ -68,7 +68,7 @@ def figures(verdict: Verdict, effect: Effect | None) -> FiguresWithLevel:
 def more_rounds(found: Pooled, cause: Cause, material: float, contrasts: int = 1) -> int | None:
     """Rounds per state to add until a verdict is likely; None if more rounds of this kind would not help.
 
-    Over MOST_ROUNDS in all: no look has as many.
+    Over MOST_ROUNDS in all: no look has that many rounds.
 
     ``contrasts``: how many changes share the error rate.
     """

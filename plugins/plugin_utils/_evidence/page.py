@@ -41,7 +41,7 @@ TITLES = {
 }
 UNMET = ("Tuning", "Hosts", "Running", "Stored", "Next boot", "Verdict")
 HIDDEN = "@media screen {{ .filters:has(#{}) ~ .scroll .matrix {} {{ display: none; }} }}\n"
-"""A rule of a filter. It asks the field itself: what is around the table would be asked again for each row."""
+"""A rule of a filter. It tests the field itself: what surrounds the table would be tested again for each row."""
 
 
 def make_page(document: Document) -> ui.Page:

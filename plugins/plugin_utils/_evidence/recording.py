@@ -65,7 +65,7 @@ class Recording:
         self._stops: list[Loss] = []
 
     def plan(self, hosts: Iterable[str]) -> None:
-        """Count these hosts, whatever becomes of them."""
+        """Count these hosts, whatever happens to them."""
         self.planned.update(dict.fromkeys(hosts))
 
     def keep(self, host: str, answer: Answer) -> bool:

@@ -101,7 +101,7 @@ class WaiverUse(TypedDict):
 
 
 class HostWaiver(WaiverUse):
-    """A waiver as one host has it. ``here``: it fits this host; ``uses``: what it was to each row, by subject."""
+    """A waiver as one host has it. ``here``: it fits this host; ``uses``: its effect on each row, by subject."""
 
     here: bool
     uses: dict[str, str]
@@ -110,7 +110,7 @@ class HostWaiver(WaiverUse):
 class SliceUse(TypedDict):
     """A slice of a united run, by its file in the folder ``slices``; ``sha256``: of the bytes that were united.
 
-    ``late``: it came or was changed after the run was united, by something else than its own process.
+    ``late``: it came or was changed after the run was united, by another process.
     """
 
     file: str

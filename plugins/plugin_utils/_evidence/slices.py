@@ -39,7 +39,7 @@ class NotUnitedError(ValueError):
 
 
 def run_name(value: object) -> str:
-    """The name of the run that a variable gives, also as a number; empty if none is given. ValueError if it is none."""
+    """The name of the run in a variable, also as a number; empty if none is given. ValueError if it is not a name."""
     number = isinstance(value, int) and not isinstance(value, bool)
     return check_slug(VARIABLE, str(value) if number else value) if value is not None and value != "" else ""
 

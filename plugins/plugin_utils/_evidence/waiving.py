@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Judge the rows of a host by its waivers, and sum up what each waiver was to the rows of a run."""
+"""Judge the rows of a host by its waivers, and sum up the effect of each waiver in a run."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -28,7 +28,7 @@ def reported(row: Row) -> bool:
 def judge(
     rows: Iterable[Row], waivers: Iterable[WaiverUse], names: Collection[str], strict: Collection[str]
 ) -> tuple[list[WaivedRow], list[HostWaiver], list[str]]:
-    """Return the final rows of a host, the waivers with what they were to them, and why it fails in every run.
+    """Return the final rows of a host, the waivers with their effect on them, and why it fails in every run.
 
     ``names``: the host and its groups. ``strict``: the verdicts that would only be reported and count as drift here. Of
     several waivers for one row, the first that has not expired counts.
@@ -51,7 +51,7 @@ def judge(
 
 
 def _waive(row: WaivedRow, fitting: Sequence[HostWaiver]) -> None:
-    """Waive a row in place with the waivers that fit it, and note for each what it was to the row."""
+    """Waive a row in place with the waivers that fit it, and note the effect of each on the row."""
     needed = row["verdict"] in WAIVABLE or reported(row)
     valid = next((waiver for waiver in fitting if needed and waiver["days_left"] >= 0), None)
     other = "lost" if row["verdict"] == "failed" else "expired" if needed and not valid else "needless"
@@ -93,7 +93,7 @@ def _used(waiver: HostWaiver, use: Counter[str], partial: bool) -> WaiverUse:
 
 
 def sentence(waiver: WaiverUse) -> str:
-    """What there is to say about a waiver; empty if it is applied, lasts for long and does not fit everything."""
+    """A remark on a waiver; empty if it is applied, is valid for a long time and does not fit everything."""
     left = waiver["days_left"]
     what = f"waiver of {waiver['owner']} for {waiver['tuning']} {waiver['subject']} on {', '.join(waiver['hosts'])}"
     last = f"its last day {'was' if left < 0 else 'is'} {waiver['until']}"
@@ -104,7 +104,7 @@ def sentence(waiver: WaiverUse) -> str:
     if waiver["state"] == "unused":
         return f"{what}: fits nothing on the checked hosts; remove it, or correct its pattern"
     if waiver["state"] == "needless":
-        return f"{what}: no row needs it; remove it if this is to stay so"
+        return f"{what}: no row needs it; remove it if that is permanent"
     if waiver["soon"]:
         return f"{what}: {last}, {'in ' + plural(left, 'day') if left else 'today'}"
     return f"{what}: {last}" if fits and waiver["state"] == "applied" else ""

@@ -103,9 +103,9 @@ class Row:
 
 @dataclass
 class Table(Block):
-    """``columns``: names, or names with a class for their cells; ``drawn`` is one for drawings, which a ticket has not.
+    """``columns``: names, or names with a class for their cells; ``drawn`` is one for drawings, which a ticket lacks.
 
-    ``otherwise``: what is said of no rows. A page shows the first ``most`` rows.
+    ``otherwise``: the text for an empty table. A page shows the first ``most`` rows.
     """
 
     caption: str

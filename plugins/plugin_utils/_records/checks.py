@@ -24,7 +24,7 @@ def check_slug(what: str, value: object) -> str:
     if isinstance(value, str) and SLUG.fullmatch(value):
         return value
     raise ValueError(
-        f"{what} is {show(value)}; it has to begin with a letter or digit and to hold at most 64 letters, digits,"
+        f"{what} is {show(value)}; it must begin with a letter or digit and have at most 64 letters, digits,"
         " points, underscores and hyphens"
     )
 

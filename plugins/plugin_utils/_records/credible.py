@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .round import Round, time_text
 
 DAY = 86_400_000_000
-"""In microseconds. The clocks of a host and of this machine may be as far apart."""
+"""In microseconds. The clocks of a host and of this machine may differ by this much."""
 
 
 def credible(records: Sequence[Round], now: int) -> tuple[list[Round], list[str]]:

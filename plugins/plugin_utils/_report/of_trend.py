@@ -23,7 +23,7 @@ METHOD = (
     "Between changes nothing was measured together. A difference there is shown as a gap before the change and is"
     " credited to no change.",
     "The overall result compares the first state with the last one, which were measured at different times. From four"
-    " changes on it has an interval: what the gaps show that a session is worth. The headline calls only the product of"
+    " changes on it has an interval: the gaps show how much sessions differ. The headline calls only the product of"
     " the changes' own effects better or worse.",
     "The product of all gains is the effect of the changes alone; if it differs from the overall result, the gaps"
     " between the changes explain the rest.",

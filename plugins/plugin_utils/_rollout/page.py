@@ -148,7 +148,7 @@ def _time(stamp: str) -> datetime:
 
 
 def _hosts(planned: PlannedBatch, batch: BatchState, links: Mapping[str, str]) -> ui.Group:
-    """The hosts of a batch by their fate, those with trouble first."""
+    """The hosts of a batch by their outcome, those with trouble first."""
     found = batch["hosts"]
     groups = grouped(
         ((name, name) for name in planned["hosts"]),

@@ -181,7 +181,7 @@ class Rollout:
         return f"{self._change}-batch-{number}" + (f"-{attempt}" if attempt > 1 else "")
 
     def again(self, number: int) -> bool:
-        """Whether a batch was begun and did not end good: take its probation back first. Ask before :meth:`begin`."""
+        """Whether a batch was begun and did not end well: take its probation back first. Ask before :meth:`begin`."""
         return self._batch(number)["state"] in ("running", "stopped")
 
     def began(self, run: Mapping[str, Any], window: Times | None = None) -> None:
@@ -282,7 +282,7 @@ def run_id() -> str:
 
 
 def controller() -> dict[str, Any]:
-    """The process that this worker belongs to. Of containers that share a host name, only the namespace tells."""
+    """The process that this worker belongs to. Containers that share a host name differ only in the namespace."""
     namespace = ""
     with contextlib.suppress(OSError):
         namespace = os.readlink("/proc/self/ns/pid")

@@ -30,7 +30,7 @@ Simulated for this collection (4,000 series a cell, 2 to 10 changes of 8 rounds,
 flat changes is called better or worse in 0.8 to 2.1 %; the first state against the last one was in 5 to 77 %.
 """
 FEWEST_GAPS = 3
-"""Fewer gaps between changes do not tell what a session is worth."""
+"""Fewer gaps between changes do not show how much sessions differ."""
 
 Key = tuple[str, str, str, str, str, Better]
 """Host, peer, workload, metric, unit and direction: seconds and milliseconds of one metric are two series."""
@@ -112,7 +112,14 @@ def trend(name: str, steps: Sequence[TrendStep], workload: str = "*", metric: st
 
     ``workload`` and ``metric`` are patterns as for file names. Controls are in no trend.
     """
-    found = [_chosen(step, workload, metric) for step in steps]
+    found: list[dict[Key, Comparison]] = [
+        {
+            (item["host"], item["peer"], item["workload"], item["metric"], item["unit"], item["better"]): item
+            for item in step.comparisons
+            if not item["control"] and fnmatchcase(item["workload"], workload) and fnmatchcase(item["metric"], metric)
+        }
+        for step in steps
+    ]
     rows = {key: [entries.get(key, MISSING) for entries in found] for key in sorted(set().union(*found))}
     series = [_series(key, steps, entries) for key, entries in rows.items()]
     empty = [step.change for step, entries in zip(steps, found, strict=True) if not entries]
@@ -126,14 +133,6 @@ def trend(name: str, steps: Sequence[TrendStep], workload: str = "*", metric: st
             *(f"The change {change} has no matching comparison." for change in empty),
             *(f"{step.change}: {problem}" for step in steps for problem in step.problems),
         ],
-    }
-
-
-def _chosen(step: TrendStep, workload: str, metric: str) -> dict[Key, Comparison]:
-    return {
-        (item["host"], item["peer"], item["workload"], item["metric"], item["unit"], item["better"]): item
-        for item in step.comparisons
-        if not item["control"] and fnmatchcase(item["workload"], workload) and fnmatchcase(item["metric"], metric)
     }
 
 
@@ -204,7 +203,7 @@ def _whole(begin: State, end: State, steps: Sequence[Stage], better: Better) -> 
 
 
 def _ends(begin: State, end: State, gaps: Sequence[float | None], better: Better) -> tuple[float | None, float | None]:
-    """Interval of the whole: of several changes, what their gaps show that a session is worth."""
+    """Interval of the whole: of several changes, the gaps show how much sessions differ."""
     ratio = gain(begin["median"], end["median"], better)
     if ratio is None:
         return None, None

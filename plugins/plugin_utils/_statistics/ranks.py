@@ -45,8 +45,12 @@ def closed_end(value: float) -> float | None:
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle value, or the mean of the two middle ones; ValueError for none."""
-    return float(statistics.median(values))
+    """The middle value, or the mean of the two middle ones; ValueError for an empty list."""
+    ordered = sorted(values)
+    middle = len(ordered) // 2
+    if not ordered:
+        raise ValueError("no median of no values")
+    return float(ordered[middle]) if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
 def variation_pct(values: Sequence[float]) -> float | None:
@@ -107,7 +111,7 @@ class Ratios:
         ValueError unless ``level`` lies between 0 and 1.
         """
         if not 0.0 < level < 1.0:
-            raise ValueError(f"the confidence level is {level}; it has to lie between 0 and 1")
+            raise ValueError(f"the confidence level is {level}; it must be between 0 and 1")
         n, m = len(self._before), len(self._after)
         if self._tied and self._sorted is not None:
             return _tied_interval(_logs(self._before), _logs(self._after), self._sorted, 1.0 - level)

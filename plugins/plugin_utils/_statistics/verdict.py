@@ -58,9 +58,9 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.material_pct <= 100.0:
-            raise ValueError(f"material_pct is {self.material_pct} %; it has to lie above 0 and not over 100")
+            raise ValueError(f"material_pct is {self.material_pct} %; it must be above 0 and at most 100")
         if not 0.0 <= self.max_failed_pct < 100.0:
-            raise ValueError(f"max_failed_pct is {self.max_failed_pct}; it has to lie between 0 and 100")
+            raise ValueError(f"max_failed_pct is {self.max_failed_pct}; it must be between 0 and 100")
 
     @property
     def material(self) -> float:

@@ -78,17 +78,17 @@ def check(commands):
 
 def _check(command):
     if not _NAME.match(command["name"]):
-        raise MeasureError("the name takes up to 48 letters, digits, points, underscores and hyphens")
+        raise MeasureError("the name must have up to 48 letters, digits, points, underscores and hyphens")
     if not command["argv"]:
-        raise MeasureError("argv is empty; it takes the program and its arguments, one text each")
+        raise MeasureError("argv is empty; it must be the program and its arguments, as separate texts")
     for step in STEPS:
         if command[step] and not command[step][0] or any("\0" in word for word in command[step]):
             raise MeasureError("%s has no program, or a zero byte" % step)
     if command["directory"] is not None and not os.path.isabs(command["directory"]):
-        raise MeasureError("directory is %s; it takes an absolute path" % command["directory"])
+        raise MeasureError("directory is %s; it must be an absolute path" % command["directory"])
     check_limits(command, LIMITS)
     if not command["exit_codes"]:
-        raise MeasureError("exit_codes is empty; it takes the codes of a good run")
+        raise MeasureError("exit_codes is empty; it must list the exit codes of a good run")
     variables(command["environment"])
     _check_figures(command)
 
@@ -102,17 +102,17 @@ def _check_figures(command):
         name = figure["name"]
         if not _FIGURE_NAME.match(name) or name in (ELAPSED, RATE):
             raise MeasureError(
-                "a figure is called %s; it takes small letters, digits and underscores, and neither %s nor %s"
+                "a figure is called %s; the name must be small letters, digits and underscores, and neither %s nor %s"
                 % (name, ELAPSED, RATE)
             )
         figures.check(figure)
         if name != UNITS and not (figure["unit"] and figure["better"]):
-            raise MeasureError("figure %s takes unit and better (lower or higher)" % name)
+            raise MeasureError("figure %s needs unit and better (lower or higher)" % name)
     if command["units"] is not None and (UNITS in known or not 0 < command["units"] < figures.LARGEST):
-        raise MeasureError("units is %g; it takes a number above 0, or a figure of that name" % command["units"])
+        raise MeasureError("units is %g; it must be a number above 0, or a figure of that name" % command["units"])
     decisive = [ELAPSED, RATE] + [name for name in known if name != UNITS]
     if command["metric"] is not None and command["metric"] not in decisive:
-        raise MeasureError("metric is %s; it takes %s" % (command["metric"], ", ".join(decisive)))
+        raise MeasureError("metric is %s; it must be %s" % (command["metric"], ", ".join(decisive)))
 
 
 def variables(given):

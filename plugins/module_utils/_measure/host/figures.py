@@ -29,7 +29,7 @@ def check(figure):
     """MeasureError if the pointer or the pattern of a figure cannot be used. figure: a dict with both, one None."""
     pointer, pattern = figure["pointer"], figure["pattern"]
     if (pointer is None) == (pattern is None):
-        raise MeasureError("figure %s takes either pointer or pattern" % figure["name"])
+        raise MeasureError("figure %s needs either pointer or pattern" % figure["name"])
     if pointer is not None:
         if pointer and not pointer.startswith("/"):
             raise MeasureError(
@@ -122,7 +122,7 @@ def read(figures, texts, seconds=READ_SECONDS):
 
 
 def _answer(figures, texts, seconds, descriptor):
-    """The life of the child: the kernel ends it at the alarm, also in the middle of a search."""
+    """The main function of the child: the kernel ends it at the alarm, even during a search."""
     signal.alarm(seconds)
     try:
         answer = {"figures": {figure["name"]: find(figure, texts) for figure in figures}}

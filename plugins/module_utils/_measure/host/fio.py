@@ -66,7 +66,7 @@ def workloads(options, params, search_path):
     """The Fio workloads of checked options, with the fio of this host."""
     if not _PLAIN_PATH.match(options["directory"]):
         raise MeasureError(
-            "fio.directory is %s; it has to be an absolute path without : $ and \\" % json.dumps(options["directory"])
+            "fio.directory is %s; it must be an absolute path without : $ and \\" % json.dumps(options["directory"])
         )
     check_lists(options, LISTS, TOOL + ".")
     check_limits(options, LIMITS, TOOL + ".")
@@ -246,7 +246,7 @@ class Fio(Workload):
         identity = self._scratch.identity
         if identity is not None and owner_of_program(self._binary) not in (None, identity.uid):
             raise MeasureError(
-                "%s can be replaced by another user than %s, to whom the folder belongs: take a fio of root's"
+                "%s can be replaced by another user than %s, to whom the folder belongs: use a fio that belongs to root"
                 % (self._binary, identity.name)
             )
         return programs.run_together([command], timeout, window, identity=identity)

@@ -32,7 +32,7 @@ _COUNT = re.compile(r"^\+R:(\d+):([^:]+):(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 _RATE = re.compile(r"^\+F:\d+:([^:]+):(\d+(?:\.\d+)?)\s*$", re.MULTILINE)
 # signatures and verifications a second of RSA and ECDSA, keys a second of ECDH
 _OPERATIONS = re.compile(r"^\+F[245]:\d+:(\d+):(\d+\.\d+):(\d+\.\d+)", re.MULTILINE)
-# The rate is printed with two decimals, but of times with a resolution of a hundredth of a second in some versions.
+# The rate has two decimals, but some versions calculate it from times with a resolution of 0.01 s.
 _ROUNDING = 0.02
 
 

@@ -124,12 +124,12 @@ class Enqt(enqueue.LockWorkload):
         super().__init__(asked, runner, statistics)
         if asked.load in ("create_locks", "verify_entries") and asked.processes > 1:
             raise MeasureError(
-                "enqt takes %s with one process: several would ask for the same locks; raise users" % asked.load
+                "enqt supports %s only with one process: several would ask for the same locks; raise users" % asked.load
             )
         if asked.load in ("sd_benchmark", "live_statistics"):
             if asked.run_seconds < _LEAST_SECONDS or asked.run_seconds != int(asked.run_seconds):
                 raise MeasureError(
-                    "run_seconds is %g; enqt takes whole seconds, and prints its rates every second: at least %d"
+                    "run_seconds is %g; enqt needs whole seconds, and prints its rates every second: at least %d"
                     % (asked.run_seconds, _LEAST_SECONDS)
                 )
             self.metric = enqueue.rate(longest_average(asked.run_seconds))

@@ -41,7 +41,7 @@ def _candidates(host, sid, instance, profile):
             raise MeasureError("profile %s does not exist: name the profile of the ASCS or SCS instance" % profile)
         return [profile]
     if instance and not _NAME.match(instance):
-        raise MeasureError("instance is %s; it takes the name of central services, such as ASCS01" % instance)
+        raise MeasureError("instance is %s; it must be the name of central services, such as ASCS01" % instance)
     sids = [sid] if sid else [name for name in host.listdir("/usr/sap") if re.match(r"[A-Z][A-Z0-9]{2}\Z", name)]
     found = []
     for one in sids:
@@ -67,7 +67,7 @@ def _only_one(host, found, sid, instance, profile):
         raise MeasureError("this host has no profile of an ASCS or SCS instance of %s: name it as profile" % named)
     raise MeasureError(
         "no SAP enqueue server was found: neither /usr/sap/<SID>/SYS/profile nor /sapmnt/<SID>/profile of this host "
-        "has the profile of an ASCS or SCS instance that starts one; name its profile, or take a host of the SAP system"
+        "has the profile of an ASCS or SCS instance that starts one; name its profile, or use a host of the SAP system"
     )
 
 

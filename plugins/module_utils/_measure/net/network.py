@@ -109,10 +109,10 @@ def check(program, names, connections):
     unable = [name for name in names if name not in program.kinds]
     if unable:
         able = ", ".join(program.kinds)
-        raise MeasureError("%s cannot do %s: take kinds of %s, or another tool" % (program.tool, unable[0], able))
+        raise MeasureError("%s cannot do %s: use kinds of %s, or another tool" % (program.tool, unable[0], able))
     if not program.parallel and max(connections) > 1:
         raise MeasureError(
-            "%s serves one connection at a time: set connections to [1], or take another tool" % program.tool
+            "%s serves one connection at a time: set connections to [1], or use another tool" % program.tool
         )
 
 

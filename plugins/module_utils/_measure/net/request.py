@@ -34,7 +34,7 @@ LIMITS = {"connections": (1, MOST_CONNECTIONS)}
 def check_transport(tool, kind):
     """MeasureError if this tool cannot open sockets of this kind."""
     if tool != pingpong.TOOL and kind != transport.TCP:
-        raise MeasureError("%s opens TCP sockets only: transport smc takes tool pingpong" % tool)
+        raise MeasureError("%s opens TCP sockets only: transport smc needs tool pingpong" % tool)
 
 
 def target(params, kind):
@@ -61,7 +61,7 @@ def _binary(program, path, search_path, server):
     name = program.SERVER if server else program.TOOL
     if path and os.path.basename(path) == program.TOOL:
         path = os.path.join(os.path.dirname(path), name)
-    return programs.require(name, path, search_path, ", or take pingpong")
+    return programs.require(name, path, search_path, ", or use pingpong")
 
 
 def server(options, params, search_path):
@@ -76,7 +76,7 @@ def workloads(options, params, search_path):
     """The workloads of checked options against the server of params' session."""
     session = params["session"]
     if not session or not params["address"]:
-        raise MeasureError("workload network takes the session of a started server and its address")
+        raise MeasureError("workload network needs the session of a started server and its address")
     tool = session_tool(options["tool"], session)
     if tool not in OPTIONS["tool"]["choices"]:
         raise MeasureError("the server of the session serves %s, which runs no network workloads" % tool)

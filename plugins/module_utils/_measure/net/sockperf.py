@@ -99,7 +99,7 @@ class Workload(network.Program):
 
 
 def numeric(address):
-    """The address as a number: sockperf resolves no names."""
+    """The address as a number: sockperf does not resolve names."""
     try:
         return socket.getaddrinfo(address, None, type=socket.SOCK_STREAM)[0][4][0]
     except OSError:

@@ -94,7 +94,7 @@ def start(params, check_mode, tool, version, **how):
     address, port, control_port = params["address"], params["port"], params["control_port"]
     if not address:
         raise MeasureError(
-            "address is not set: a server takes the address of this host to listen on, or 0.0.0.0 or :: for all"
+            "address is not set: a server needs the address of this host to listen on, or 0.0.0.0 or :: for all"
         )
     if not check_mode:
         how.update(version=version, control_port=control_port, lifetime=params["lifetime"])
@@ -128,14 +128,14 @@ def run(params, check_mode, tools, options):
         if not hasattr(tools, "server"):
             session = None
         elif session and not params["address"]:
-            raise MeasureError("address is not set: it is that of the host of the session")
+            raise MeasureError("address is not set: use the address of the host that started the session")
         records = [] if check_mode else measure(dict(params, session=session), workloads)
         result = {"changed": False, "records": records}
         for workload in workloads:
             result.update(workload.told())
         return dict(result, msg="check mode: nothing was measured") if check_mode else result
     if not hasattr(tools, "server"):
-        raise MeasureError("workload %s has no server: take side client" % params["workload"])
+        raise MeasureError("workload %s has no server: use side client" % params["workload"])
     if params["state"] == "stopped":
         return {"changed": agent.is_running(session) if check_mode else agent.stop(session)}
     tool, how, result = tools.server(options, params, search_path)

@@ -26,7 +26,7 @@ def check_limits(options, limits, prefix=""):
         in_list = isinstance(options[name], list)
         for value in options[name] if in_list else [options[name]]:
             if not low <= value <= high:
-                text = "%s%s %s %s; it has to be from %s to %s"
+                text = "%s%s %s %s; it must be from %s to %s"
                 raise MeasureError(text % (prefix, name, "has" if in_list else "is", value, low, high))
 
 

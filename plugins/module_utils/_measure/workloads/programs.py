@@ -85,7 +85,7 @@ def ask(argv, timeout=_ASK_TIMEOUT):
 def version(binary, option, pattern, tool=None):
     """What the group of a pattern finds in what a program prints with this option, or "unknown".
 
-    tool: the program that it has to be; then MeasureError in the place of "unknown".
+    tool: the program that it must be; MeasureError instead of "unknown" then.
     """
     text = ask([binary, option])
     match = re.search(pattern, text)

@@ -56,7 +56,7 @@ class Guardian:
 
 
 def _watch(read_end, parent, release):
-    """The life of the guardian."""
+    """The main function of the guardian."""
     daemon.stand_apart({read_end})
     running, owes, pending = {}, False, b""
     while True:

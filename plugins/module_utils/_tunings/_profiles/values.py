@@ -122,7 +122,7 @@ class Values:
         return subject.kernel_values[instance]
 
     def of_kernel(self, instance, name):
-        """The value that sappfpar reads in the present profile of an instance, None if it tells none."""
+        """The value that sappfpar reads in the present profile of an instance, None if it prints none."""
         program = SapPfPar(self.host, instance)
         try:
             return program.values([name], instance.profile)[name] or None if program.available() else None

@@ -117,7 +117,7 @@ class SharedMemory:
         return found
 
     def size(self):
-        """The size in force; None without a tmpfs. The kernel does not show one that nobody has given."""
+        """The size in force; None without a tmpfs. The kernel does not show a default size."""
         options = self.options()
         if options is None:
             return None
@@ -160,7 +160,7 @@ class SharedMemory:
         return size is not None and size + TOLERANCE_KB >= self.wanted
 
     def line(self, now):
-        """The line of fstab with the wanted size: that of now with another size, or a new one."""
+        """The line of fstab with the wanted size: the present one with another size, or a new one."""
         size = "size=%dk" % self.wanted
         if now is None:
             kept = [option for option in self.options() or () if option in _KEPT]

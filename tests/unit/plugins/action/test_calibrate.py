@@ -76,7 +76,7 @@ def test_the_planned_measurement_can_be_another(results: Path) -> None:
     [
         ({"event": "planned", "rounds": 7}, "calibrate_rounds is 7; fewer than 8 rounds"),
         ({"change": "nobody"}, "there is no record of the calibration nobody"),
-        ({"change": "../etc"}, "change is '../etc'; it has to begin"),
+        ({"change": "../etc"}, "change is '../etc'; it must begin"),
         ({"change": "rps-2026-11"}, "change rps-2026-11 holds records of other phases"),
         ({"change": "rps-2026-11", "event": "planned", "rounds": 8}, "other phases"),
         ({"rounds": 0}, "rounds is 0 and material_pct 5; rounds have to be at least 1"),

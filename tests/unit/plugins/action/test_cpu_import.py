@@ -51,7 +51,7 @@ def test_the_documentation_names_formats_and_figures_as_they_are():
         ({"cpus": 0}, "cpus is 0; it must be above 0"),
         ({"change": "x"}, f"^{re.escape(AIX)}: its times are local: give utc_offset"),
         ({"change": "x", "utc_offset": "one hour"}, "utc_offset is 'one hour'; it must be the offset of local time"),
-        ({"change": "../x", "utc_offset": "Z"}, "change is '../x'; it has to begin with a letter"),
+        ({"change": "../x", "utc_offset": "Z"}, "change is '../x'; it must begin with a letter"),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(tmp_path, arguments, message):

@@ -262,7 +262,7 @@ def test_of_a_cut_state_nothing_is_believed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("way", "value", "words"),
     [
-        (("runs", -1, "id"), "../up", "runs[0].id is '../up'; it has to begin with"),
+        (("runs", -1, "id"), "../up", "runs[0].id is '../up'; it must begin with"),
         (("runs", -1, "controller", "pid_namespace"), 7, "runs[0].controller.pid_namespace is 7; it must be text"),
         (("change",), "other", "it belongs to the change 'other'"),
         (("schema",), "zpower.sap_tuning/rollout/2", "it must be zpower.sap_tuning/rollout/1"),

@@ -26,7 +26,7 @@ def test_no_enqueue_server_is_one_sentence(call, options):
     result = call(**dict({"side": "server", "address": "127.0.0.1"}, **options))
     assert result["failed"] and result["msg"] == (
         "no SAP enqueue server was found: neither /usr/sap/<SID>/SYS/profile nor /sapmnt/<SID>/profile of this host "
-        "has the profile of an ASCS or SCS instance that starts one; name its profile, or take a host of the SAP system"
+        "has the profile of an ASCS or SCS instance that starts one; name its profile, or use a host of the SAP system"
     )
 
 
@@ -74,11 +74,11 @@ def test_check_mode_predicts_and_does_nothing(call, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "options, words",
     [
-        ({"users": 0}, "users is 0; it has to be from 1 to 1000"),
+        ({"users": 0}, "users is 0; it must be from 1 to 1000"),
         ({"processes": 251}, "processes is 251"),
         ({"locks_per_user": 10000000}, "locks_per_user is 10000000"),
         ({"tool": "enq_admin"}, "tool is enq_admin, but the server of the session serves enqt"),
-        ({"session": dict(SESSION, tool="niping")}, "the session is that of niping, which measures no locks"),
+        ({"session": dict(SESSION, tool="niping")}, "the session belongs to niping, which does not measure locks"),
         ({"tool": "locktable"}, "value of tool must be one of: auto, enqt, enq_admin"),
         ({"load": "stall"}, "value of load must be one of"),
         ({"session": SESSION, "profile": "/nowhere"}, "profile /nowhere does not exist"),

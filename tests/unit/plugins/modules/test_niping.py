@@ -73,12 +73,12 @@ def test_without_saps_niping_the_engine_is_never_taken_silently(call, warned, mo
         ({"side": "client", "session": SESSION}, "address"),
         ({"side": "client", "address": "x"}, "session"),
         ({"side": "server", "state": "stopped"}, "session"),
-        ({"side": "server"}, "takes the address of this host to listen on, or 0.0.0.0 or :: for all"),
-        ({"side": "server", "port": 70000}, "port is 70000; it has to be from 0 to 65535"),
+        ({"side": "server"}, "needs the address of this host to listen on, or 0.0.0.0 or :: for all"),
+        ({"side": "server", "port": 70000}, "port is 70000; it must be from 0 to 65535"),
         ({"side": "client", "address": "x", "session": SESSION, "change": "c"}, "phase"),
         ({"side": "client", "address": "x", "session": SESSION, "tool": "niping"}, "the server of the session serves"),
-        ({"side": "client", "address": "x", "session": SESSION, "bytes": [0]}, "bytes has 0; it has to be from 1 to"),
-        ({"side": "server", "tool": "niping", "transport": "smc"}, "transport smc takes tool pingpong"),
+        ({"side": "client", "address": "x", "session": SESSION, "bytes": [0]}, "bytes has 0; it must be from 1 to"),
+        ({"side": "server", "tool": "niping", "transport": "smc"}, "transport smc needs tool pingpong"),
     ],
 )
 def test_a_wrong_call_hears_what_would_be_right(call, arguments, words):

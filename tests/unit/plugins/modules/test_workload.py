@@ -140,11 +140,11 @@ def test_a_server_samples_the_peer(call):
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (dict(ROUND), "workload network takes the session of a started server and its address"),
+        (dict(ROUND), "workload network needs the session of a started server and its address"),
         (dict(ROUND, session=SESSION, network={"kinds": ["fast"]}), "value of kinds must be one or more of: latency,"),
         (dict(ROUND, session=SESSION, network={"connections": [300]}), "network.connections has 300"),
         (dict(ROUND, session=SESSION, network={"tool": "niping"}), "value of tool must be one of: pingpong, netperf"),
-        (dict(ROUND, session=SESSION, run_seconds=601), "run_seconds is 601.0; it has to be from"),
+        (dict(ROUND, session=SESSION, run_seconds=601), "run_seconds is 601.0; it must be from"),
         (dict(workload="network", side="server", state="stopped"), "session"),
         (
             dict(workload="network", side="server", path="/no/such/program", network={"tool": "netperf"}),
@@ -156,7 +156,7 @@ def test_a_server_samples_the_peer(call):
         (dict(workload="fio", fio={"directory": "/nowhere", "jobs": [99]}), "fio.jobs has 99"),
         (dict(workload="openssl", openssl={"ciphers": ["rot13"]}), "rot13"),
         (dict(workload="openssl", path="/nowhere/openssl"), "/nowhere/openssl is not an executable file"),
-        (dict(workload="openssl", side="server"), "workload openssl has no server: take side client"),
+        (dict(workload="openssl", side="server"), "workload openssl has no server: use side client"),
         (dict(workload="command", command=[]), "command has nothing; name at least one program"),
         (dict(command=[{"argv": ["true"]}]), "name"),
         (dict(command=[{"name": "x", "argv": []}]), "command x: argv is empty"),

@@ -79,7 +79,7 @@ LINKS = [
 HEADERS = [
     ([header(b"proc/x", b"S", 0)], "type S"),
     (pax(GNU_sparse_major=b"1") + [header(b"proc/x")], "a sparse file"),
-    (pax(size=b"-1") + [header(b"proc/x")], "no size where one belongs"),
+    (pax(size=b"-1") + [header(b"proc/x")], "a malformed size"),
     (pax(path=b"/etc/shadow") + [header(b"proc/x")], "the absolute name /etc/shadow"),
     ([header(b"x", b"x", 10), b"9999999 a="], "a pax header cannot be read"),
     # on which tarfile of old Pythons hangs, also where the zeros after the header should be
@@ -87,7 +87,7 @@ HEADERS = [
     (pax(path=b"1" * 60000) + [header(b"proc/x")], "a pax header cannot be read"),
     ([header(b"x", b"L", 4), b"abc\0"] * 5000, "no member after it"),
     ([header(b"proc/x", claimed=b"\xff" * 12)], "negative number"),
-    ([header(b"proc/x", claimed=b"99999999999\0")], "no number where one belongs"),
+    ([header(b"proc/x", claimed=b"99999999999\0")], "a malformed number"),
     ([header(b"proc/x", b"L", 4), b"../a", header(b"x")], "no .. in its names"),
     ([b"\x01" * 512], "not a tar archive"),
 ]

@@ -227,8 +227,8 @@ def test_without_global_performance_data_the_sum_is_not_that_of_one(host):
     [
         ([core(weight=0)] * 8, {}, "PR/SM shows no weight of this LPAR, or no shared core of the machine"),
         (None, {"physical": machine((CP, 4, 0))}, "PR/SM shows no weight of this LPAR, or no shared core"),
-        ([core(online=False)] * 8, {}, "PR/SM shows this LPAR with online cores of no type"),
-        ([core(CP), core(ZIIP)], {}, "PR/SM shows this LPAR with online cores of CP and zIIP"),
+        ([core(online=False)] * 8, {}, "PR/SM lists online cores of no type for this LPAR"),
+        ([core(CP), core(ZIIP)], {}, "PR/SM lists online cores of CP and zIIP for this LPAR"),
     ],
 )
 def test_no_quotient_no_number(host, own, options, why):
@@ -438,10 +438,10 @@ def test_kinds_of_partitions(tmp_path, changes, smt, words):
 @pytest.mark.parametrize(
     "answer, why",
     [
-        (Result(1, "", "lparstat: not in a WPAR\n"), "lparstat -i does not tell the entitlement, as in a WPAR"),
-        (Result(1, lparstat(), ""), "lparstat -i does not tell the entitlement"),
-        (lparstat(**{"Entitled Capacity": "-"}), "lparstat -i does not tell the entitlement"),
-        (lparstat(**{"Entitled Capacity": "nan"}), "lparstat -i does not tell the entitlement"),
+        (Result(1, "", "lparstat: not in a WPAR\n"), "lparstat -i does not show the entitlement, as in a WPAR"),
+        (Result(1, lparstat(), ""), "lparstat -i does not show the entitlement"),
+        (lparstat(**{"Entitled Capacity": "-"}), "lparstat -i does not show the entitlement"),
+        (lparstat(**{"Entitled Capacity": "nan"}), "lparstat -i does not show the entitlement"),
         (HostError("cannot run lparstat: No such file or directory", errno.ENOENT), "cannot run lparstat"),
     ],
 )

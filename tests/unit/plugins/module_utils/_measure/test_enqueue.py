@@ -73,7 +73,7 @@ def test_the_server_that_runs_where_the_profile_does_not_tell(tmp_path, program,
     [
         (("PRD", "ASCS01"), "PRD_ASCS01_prdascs starts no lock server, neither enserver nor enq_server"),
         (("QAS",), "this host has no profile of an ASCS or SCS instance of QAS"),
-        ((None, "D00"), "instance is D00; it takes the name of central services"),
+        ((None, "D00"), "instance is D00; it must be the name of central services"),
         ((None, None, "/nowhere"), "profile /nowhere does not exist"),
         ((), "no SAP enqueue server was found"),
     ],

@@ -132,12 +132,12 @@ def test_what_has_to_be_equal_in_both_states():
 @pytest.mark.parametrize(
     "changed, words",
     [
-        ({"directory": "data"}, 'fio.directory is "data"; it has to be an absolute path'),
+        ({"directory": "data"}, 'fio.directory is "data"; it must be an absolute path'),
         ({"directory": "/data:/dev/dasda"}, "absolute path without :"),
         ({"directory": "/data/$jobname"}, "absolute path without :"),
         ({"patterns": []}, "fio.patterns is .*at least one"),
         ({"modes": ["direct", "direct"]}, "fio.modes is .*only once"),
-        ({"jobs": [0]}, "fio.jobs has 0; it has to be from 1 to 64"),
+        ({"jobs": [0]}, "fio.jobs has 0; it must be from 1 to 64"),
         ({"jobs": [1, 65]}, "fio.jobs has 65"),
         ({"size_mib": 0}, "fio.size_mib is 0"),
         ({"iodepth": 1025}, "fio.iodepth is 1025"),

@@ -296,7 +296,7 @@ def drop():
 SMALL = {"runs": 2, "warmup": 0}
 ROUNDS = {
     "no fingerprint": ({"hello": {"ok": True}}, "fingerprint is missing"),
-    "text": ({"hello": {"ok": True, "fingerprint": "x"}}, "fingerprint is 'x'; it has to be an object"),
+    "text": ({"hello": {"ok": True, "fingerprint": "x"}}, "fingerprint is 'x'; it must be an object"),
     "a sample of text": ({"sample": {"ok": True, "sample": "x"}}, "sample is 'x'"),
     "no CPU time": ({"sample": {"ok": True, "sample": dict(SAMPLE, cpu={"user_s": 1})}}, "cpu.system_s is missing"),
     "an exchange of text": ({"exchange": {"ok": "yes"}}, "reply to exchange: ok is 'yes'"),
@@ -340,7 +340,7 @@ def test_a_connection_that_measures_hears_no_more_than_ok():
     with peer(lambda _operation: line({"ok": True, "x": "y" * 1000})) as session:
         clients.open_exchange(clients.Job(target(session), 10, 10, PATIENCE)).close()
     answer = {"ok": 1}
-    with pytest.raises(MeasureError, match="ok is 1; it has to be"), peer(lambda _operation: line(answer)) as session:
+    with pytest.raises(MeasureError, match="ok is 1; it must be"), peer(lambda _operation: line(answer)) as session:
         clients.open_exchange(clients.Job(target(session), 10, 10, PATIENCE))
 
 

@@ -136,13 +136,13 @@ def test_the_server_refuses_what_makes_no_sense(session, operation, details, wor
     [
         ("pingpong", {"kinds": []}, "network.kinds is .*; name at least one, and each only once"),
         ("pingpong", {"kinds": ["latency", "latency"]}, "each only once"),
-        ("pingpong", {"connections": [251]}, r"network.connections has 251; it has to be from 1 to 250"),
+        ("pingpong", {"connections": [251]}, r"network.connections has 251; it must be from 1 to 250"),
         ("pingpong", {"connections": [0]}, r"network.connections has 0"),
         ("pingpong", {"tool": "netperf"}, "tool is netperf, but the server of the session serves pingpong"),
         ("niping", {}, "serves niping, which runs no network workloads"),
-        ("netperf", {"transport": "smc"}, "netperf opens TCP sockets only: transport smc takes tool pingpong"),
-        ("netperf", {}, "netperf was not found in /nowhere: install it, or set path, or take pingpong"),
-        ("sockperf", {}, "sockperf cannot do onlTrans: take kinds of latency, strWrite, or another tool"),
+        ("netperf", {"transport": "smc"}, "netperf opens TCP sockets only: transport smc needs tool pingpong"),
+        ("netperf", {}, "netperf was not found in /nowhere: install it, or set path, or use pingpong"),
+        ("sockperf", {}, "sockperf cannot do onlTrans: use kinds of latency, strWrite, or another tool"),
         ("qperf", {"kinds": ["strRead"]}, "qperf cannot do strRead"),
         ("qperf", {"kinds": ["latency"], "connections": [1, 10]}, r"qperf serves one connection at a time: set conn"),
     ],
@@ -169,7 +169,7 @@ def test_which_server(tmp_path):
     assert (tool, how) == ("pingpong", {"version": "1", "kind": "smc"})
     with pytest.raises(MeasureError, match="netserver was not found in /nowhere, /nor/here: install it"):
         request.server(chosen(tool="netperf"), {"path": None}, "/nowhere:/nor/here")
-    with pytest.raises(MeasureError, match="transport smc takes tool pingpong"):
+    with pytest.raises(MeasureError, match="transport smc needs tool pingpong"):
         request.server(chosen(tool="qperf", transport="smc"), {"path": None}, "/nowhere")
     # it lies beside the client that was named
     client, server_ = tmp_path / "netperf", tmp_path / "netserver"

@@ -93,7 +93,7 @@ def test_version_with_the_build_of_the_distribution(monkeypatch):
     [
         ({"ciphers": []}, "openssl.ciphers is"),
         ({"bytes": [256, 256]}, "openssl.bytes is .*only once"),
-        ({"bytes": [0]}, "openssl.bytes has 0; it has to be from 1 to 16777216"),
+        ({"bytes": [0]}, "openssl.bytes has 0; it must be from 1 to 16777216"),
         ({"processes": [251]}, "openssl.processes has 251"),
         ({}, "openssl was not found in /nowhere: install it"),
     ],

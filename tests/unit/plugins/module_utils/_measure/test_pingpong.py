@@ -339,5 +339,5 @@ def test_smc_and_a_rate_are_measured_with_pingpong():
     words = "rate is 500, but niping sends as soon as it has an answer: set tool to pingpong, or rate to 0"
     with pytest.raises(MeasureError, match=words):
         niping_request.choose("niping", measuring.STANDIN, "", "tcp", 500)
-    with pytest.raises(MeasureError, match="transport smc takes tool pingpong"):
+    with pytest.raises(MeasureError, match="transport smc needs tool pingpong"):
         niping_request.choose("niping", measuring.STANDIN, "", "smc")

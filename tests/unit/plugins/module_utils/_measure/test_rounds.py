@@ -289,7 +289,7 @@ def test_niping_calibrates_itself_and_is_refused_with_its_code():
 
         until(calibrated, "more than 50 loops")
         record = round_of(dict(running, port=free_port()), STANDIN, runs=1)[0]
-    assert all("RC -10 NIECONN_REFUSED" in error for error in errors(record))
+    assert all("RC -10" in error for error in errors(record))
 
 
 class Told(Quiet):
@@ -310,7 +310,7 @@ def test_the_distribution_is_that_of_the_counted_runs_that_succeeded():
 @pytest.mark.parametrize(
     "option, value, words",
     [
-        ("runs", 0, "runs is 0; it has to be from 1 to 50"),
+        ("runs", 0, "runs is 0; it must be from 1 to 50"),
         ("bytes", [], "name at least one"),
         ("bytes", [5, 5], "each only once"),
         ("connections", 251, "connections is 251"),

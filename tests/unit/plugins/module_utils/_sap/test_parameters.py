@@ -17,7 +17,7 @@ WORDS = {
     "rdisp/vb_dispatching": "0 or 1",
     "es/implementation": "std or map",
     "enque/table_size": "a number of KB, digits only",
-    "rdisp/wp_no_vb": "a number from 0 on",
+    "rdisp/wp_no_vb": "a number not below 0",
 }
 
 

@@ -222,6 +222,20 @@ def test_type_r_is_stored_and_type_i_falls_at_a_reboot(host, name, first, value,
     assert now(host, tunable) == first and not host.exists(FOLDER)
 
 
+@pytest.mark.parametrize("booted", [True, False])
+def test_a_value_that_only_a_boot_brings_is_taken_back_after_it(host, booted):
+    ask(host, no__psebufcalls=40)
+    ask(host, no__psebufcalls=30)
+    if booted:
+        host.reboot()
+        assert now(host, "no.psebufcalls") == "30"
+    back = only(run(host, state="restored"))
+    assert back["verdict"] == "pending_restart" and "someone else" not in back["reason"]
+    host.reboot()
+    run(host, state="restored")
+    assert now(host, "no.psebufcalls") == "20" and text(host) == FOUND and not host.exists(FOLDER)
+
+
 def test_1485_514_leads_to_k_and_the_third_value_is_taken_back(host):
     host.level = "7300-02-01-2346"
     # this level needs no -K for it
@@ -264,8 +278,8 @@ def test_what_keeps_an_old_value_or_its_own_is_said(host, name, value, remarks):
         ("no__netm_affinity", 0, "it needs bosboot -ad /dev/ipldevice and a reboot, which are never run here"),
         ("no__use_isno", {"value": 0, "restricted": True}, "it decides whether values of interfaces count"),
         ("vmo__maxpermPCT", 95, "it is restricted: restricted: true in its entry sets it"),
-        ("vmo__minfree", 1000, "it can harm a system at work: risky: true in its entry sets it"),
-        ("no__bcastping", 1, "it can harm a system at work: risky: true in its entry sets it"),
+        ("vmo__minfree", 1000, "it can harm a running system: risky: true in its entry sets it"),
+        ("no__bcastping", 1, "it can harm a running system: risky: true in its entry sets it"),
         ("no__tcp_fastlo", 1, "its type Z is not known here"),
     ],
 )
@@ -319,7 +333,7 @@ def test_a_stored_value_that_is_not_understood_is_left(host, line):
     # what -x says of such a line is not known
     host.answers["no", "-x"] = host.answers["no", "-F"] = Result(0, "tcp_nodelayack,0,0,0,0,1,boolean,D,\n", "")
     record = only(ask(host, no__tcp_nodelayack=1))
-    assert record["verdict"] == "observed" and record["reason"].endswith("its value of now is not understood")
+    assert record["verdict"] == "observed" and record["reason"].endswith("its current value is not understood")
     assert host.asked == [] and not host.exists(FOLDER)
 
 

@@ -10,7 +10,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins import DropIn, numbered_lines
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import udev_tokens
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._qeth.rules import planned
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.qeth import planned
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import (
     RULES,
     queues_at_boot,

@@ -97,7 +97,7 @@ def test_what_someone_else_has_emptied_is_drift_and_no_error(host):
         values["port_range"] = ""
     record = only(run(host, True, attributes={"conns_per_lg": 16}))
     assert record["verdict"] == "drifted"
-    assert record["reason"] == "SMC-R is not used, for smcr0 port_range is empty"
+    assert record["reason"] == "SMC-R is not used, because smcr0 port_range is empty"
     # the preset puts it right, so there is only the difference to tell
     record = only(run(host, True, preset="enabled"))
     assert record["reason"] == "smcr0 port_range: empty, wanted any"

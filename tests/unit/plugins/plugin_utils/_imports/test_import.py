@@ -218,7 +218,7 @@ def test_there_is_no_rate_without_both_work_and_time():
     ("change", "said"),
     [
         ({"host": None}, "host is missing"),
-        ({"phase": "a b"}, "phase is 'a b'; it has to begin with a letter or digit"),
+        ({"phase": "a b"}, "phase is 'a b'; it must begin with a letter or digit"),
         ({"source": None}, "source.kind is missing"),
         ({"source": {"kind": "rmf"}}, "source has neither file nor text"),
         ({"source": {"kind": "other", "file": "x"}}, "source.text must say what it is"),

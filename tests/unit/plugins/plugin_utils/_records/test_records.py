@@ -159,8 +159,8 @@ SECOND = "before-2-pingpong-1000B-app2.json"
         (SECOND, {**sound(), "host": "app9"}, "belongs at app9/"),
         ("tunings-after-1.json", {**factory.make_tunings("app1", "after", 1), "tunings": 1}, "tunings is 1"),
         ("tunings-after-2.json", factory.make_tunings("app1", "after", 1), "belongs at app1/tunings-after-1.json"),
-        ("notes.txt", b"hello", "no record file"),
-        (".before-1.tmp", b"{", "no record file"),
+        ("notes.txt", b"hello", "not a record file"),
+        (".before-1.tmp", b"{", "not a record file"),
         (SECOND, json.dumps(sound()).replace("20000", "9" * 5000).encode(), "digits"),
     ],
 )

@@ -361,7 +361,7 @@ def damaged(path: list[Any], value: Any) -> dict[str, Any]:
 def test_schema_and_check_turn_away_the_same_damage(path: list[Any], value: Any) -> None:
     document = damaged(path, value)
     assert schema_errors("rollout", document) != []
-    with pytest.raises(ValueError, match=r"^[a-z_]+[^ ]* (is|names) .*$|^[^ ]+ is .*; it has to begin"):
+    with pytest.raises(ValueError, match=r"^[a-z_]+[^ ]* (is|names) .*$|^[^ ]+ is .*; it must begin"):
         checking.check(document)
 
 
