@@ -198,7 +198,7 @@ def _pooled(
 
 
 def _deviations(able: Sequence[Host], effect: Effect | None, material: float) -> tuple[list[Part], list[str]]:
-    """The hosts and workloads that differ from the others, and a flag if so many hosts differ that they form groups."""
+    """The hosts and workloads that differ from the others, and a flag if too many hosts differ."""
     if effect is None:
         return [], []
     apart = _different_hosts(able, effect.ratio, material)
