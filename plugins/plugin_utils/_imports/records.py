@@ -3,21 +3,20 @@
 """From rows of figures measured elsewhere to measurement records: the same rows give the same records."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .._records.checks import MOST_ROUNDS
 from .._records.grouping import by_key
 from .._records.reading import MEASUREMENT, MOST_RUNS
 from .._records.round import MUST_MATCH, SIDES, microseconds
 from .._statistics.ranks import PRINTED, short
-from .fields import FieldError, merged, parse, show
+from .fields import FieldError, Values, merged, parse, show
 from .rows import RowsError, Table
 
 TOOL = "import"
 PEER = "local"
 """The peer of a row that names none."""
 
-Values = dict[str, Any]
 REQUIRED = ("change", "host", "phase", "workload")
 COMMON = ("unit", "params", "context", "source", "bytes", "loops", "connections", "control")
 """Fields that all runs of a round share, besides those of the fingerprints of both ends."""

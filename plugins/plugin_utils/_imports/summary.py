@@ -2,19 +2,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The figures of imported records per state: the deciding figure, ETR, and the CPU time of each end."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from .._records import kpi
 from .._records.grouping import by_key
 from .._records.reading import Reader
 from .._records.round import SIDES, Round
 from .._statistics.ranks import PRINTED, median, short
+from .fields import Values
 
-Record = Mapping[str, Any]
 
-
-def states_of(records: Iterable[Record]) -> list[dict[str, Any]]:
+def states_of(records: Iterable[Values]) -> list[Values]:
     """A line for each change, host, peer, workload and phase, in the order of their first records."""
     states = by_key(
         ((item["change"], item["host"], item["peer"], item["workload"]["name"], item["phase"]), item)
@@ -24,7 +22,7 @@ def states_of(records: Iterable[Record]) -> list[dict[str, Any]]:
     return [_state(names, state, [reader.measurement(record) for record in state]) for names, state in states.items()]
 
 
-def _state(names: Sequence[str], records: Sequence[Record], rounds: Sequence[Round]) -> dict[str, Any]:
+def _state(names: Sequence[str], records: Sequence[Values], rounds: Sequence[Round]) -> Values:
     counted = [run for record in records for run in record["runs"] if not run["warmup"]]
     good = [run for run in counted if run["ok"]]
     medians = [item.median for item in rounds if item.median is not None]
@@ -40,7 +38,7 @@ def _state(names: Sequence[str], records: Sequence[Record], rounds: Sequence[Rou
     }
 
 
-def etr_per_h(runs: Iterable[Record]) -> float | None:
+def etr_per_h(runs: Iterable[Values]) -> float | None:
     """Units of work per hour of elapsed time, as a ratio of sums; None if a run lacks one of them."""
     units = elapsed = 0.0
     for run in runs:
@@ -52,7 +50,7 @@ def etr_per_h(runs: Iterable[Record]) -> float | None:
     return short(3600.0 * units / elapsed, PRINTED) if elapsed else None
 
 
-def _end(runs: Sequence[Record], rounds: Sequence[Round], index: int) -> dict[str, Any] | None:
+def _end(runs: Sequence[Values], rounds: Sequence[Round], index: int) -> Values | None:
     """CPU time and KPIs of one end; None if a run lacks its CPU time."""
     given = [(run["cpu"] or {}).get(SIDES[index]) for run in runs]
     windows = [found for found in map(kpi.background, given) if found is not None]
