@@ -215,12 +215,6 @@ def test_parts_add_up_to_the_histogram_of_everything():
     assert histogram.merge([]) is None
 
 
-def test_two_modes_and_a_long_tail_fit_into_two_kilobytes():
-    samples = lognormal(30000, 60.0, 0.15, 3) + lognormal(10000, 110.0, 0.1, 4)
-    samples += [random.Random(5).uniform(200, 20000) for _index in range(60)]
-    assert len(histogram.histogram(samples, 1.0)) < 2000
-
-
 def test_which_texts_are_known():
     for text in ("5:1", "340:1,5,12 412:1", "0:3 2450:1", "1:1" + ",1" * 9998):
         assert histogram.FORMAT.fullmatch(text)
@@ -316,13 +310,6 @@ def test_without_smc_in_the_kernel(monkeypatch):
         (record,) = measuring.round_of(session, transport="smc", runs=1)
     assert all("which this kernel does not provide" in error for error in measuring.errors(record))
     assert {run["links"] for run in record["runs"]} == {None}
-
-
-def test_the_kernel_of_the_tests_gives_such_a_socket_or_says_the_same():
-    try:
-        smc_sockets.stream(socket.AF_INET).close()
-    except OSError as error:
-        assert error.errno in (errno.EAFNOSUPPORT, errno.EPROTONOSUPPORT)
 
 
 def test_nobody_listens_over_smc(smc):
