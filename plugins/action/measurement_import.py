@@ -10,9 +10,8 @@ from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._actions.measuring import collector
 from ..plugin_utils._actions.reporting import PROBLEMS_SHOWN
 from ..plugin_utils._imports.fields import Values
-from ..plugin_utils._imports.records import TOOL, Imported, records_of
+from ..plugin_utils._imports.records import TOOL, Imported, records_of, states_of
 from ..plugin_utils._imports.rows import RowsError, from_file, from_list
-from ..plugin_utils._imports.summary import states_of
 from ..plugin_utils._pages.text import listed, plural
 from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import plain_json

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows as _import_rows
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.fields import FIELDS
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.records import records_of
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.records import records_of, states_of
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.rows import (
     RowsError,
     from_csv,
@@ -19,7 +19,6 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.rows im
     from_list,
     from_yaml,
 )
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.summary import states_of
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import cpu_sum, kpi
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import validate
 from hypothesis import given, settings
