@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from .._experiment.factors import Values
-from .._experiment.plan_files import move_aside
+from .._experiment.plans import move_aside
 from .._pages.text import one_line, plural
 from .._records import record_files
 from .._series import calibration
