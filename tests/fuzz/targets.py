@@ -334,7 +334,11 @@ OF_FILES: dict[str, tuple[Callable[[Host], object], Sequence[bytes], str]] = {
     ),
     "drop_ins.assignments": (lambda host: drop_ins.assignments(host, "/etc/x.conf"), SAP, "/etc/x.conf"),
     "_sap.instances": (instances_of, SAP, "/usr/sap/sapservices"),
-    "_sap.realtime.session_limit": (lambda host: realtime.session_limit(host, "prdadm"), SAP, "/etc/security/limits.conf"),
+    "_sap.realtime.session_limit": (
+        lambda host: realtime.session_limit(host, "prdadm"),
+        SAP,
+        "/etc/security/limits.conf",
+    ),
     "_sap.realtime.unit_limit": (
         lambda host: realtime.unit_limit(host, "SAPPRD_00.service"),
         SAP,
