@@ -86,8 +86,6 @@ class Lab:
         self.control = os.path.join(self.folder, "control")
         self.sapmnt = os.path.join(self.folder, "sapmnt") if sap else None
 
-    # its state
-
     def state(self):
         """{"slot": n, "hosts": n} as the last `up` left it, or None."""
         try:
@@ -137,8 +135,6 @@ class Lab:
             for (name, address), peer in zip(addresses.items(), peers, strict=False)
         }
         return {"_meta": {"hostvars": hosts}, "sap_app_servers": {"hosts": list(hosts), "vars": self.connection()}}
-
-    # its start
 
     def prepare(self, action):
         """Check the needs of an action before anything of the lab is touched."""
@@ -219,10 +215,8 @@ class Lab:
         os.chmod(self.control, 0o700)
         cable = f"zps{slot}"
         run(["ip", "netns", "add", self.switch])
-        run(
-            ["ip", "-netns", self.switch, "-batch", "-"],
-            "link set lo up\nlink add switch type bridge\nlink set switch up\n",
-        )
+        bridge = "link set lo up\nlink add switch type bridge\nlink set switch up\n"
+        run(["ip", "-netns", self.switch, "-batch", "-"], bridge)
         run(["ip", "link", "add", cable, "type", "veth", "peer", "name", "controller", "netns", self.switch])
         run(["ip", "link", "set", cable, "alias", self.prefix + "controller"])
         run(["ip", "-netns", self.switch, "link", "set", "controller", "master", "switch", "up"])
@@ -273,20 +267,16 @@ class Lab:
         cpus = sorted(os.sched_getaffinity(0))
         place = ["taskset", "--cpu-list", str(cpus[int(ipaddress.ip_address(address)) % len(cpus)])]
         own = ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        shared = []
-        if self.sapmnt:
-            os.makedirs(self.sapmnt, exist_ok=True)
-            shared = [self.sapmnt]
+        shared = [self.sapmnt] if self.sapmnt else []
+        for path in shared:
+            os.makedirs(path, exist_ok=True)
         self.start(name, [*place, *own, HOST_PROGRAM, name, folder, *shared])
 
     @staticmethod
     def add_user(folder):
         """An ordinary user with a home, in the layer of a host."""
-        home = f"/var/lib/{USER}"
-        for path, line in (
-            ("/etc/passwd", f"{USER}:x:{UID}:{UID}::{home}:/bin/sh"),
-            ("/etc/group", f"{USER}:x:{UID}:"),
-        ):
+        home, group = f"/var/lib/{USER}", f"{USER}:x:{UID}:"
+        for path, line in (("/etc/passwd", f"{group}{UID}::{home}:/bin/sh"), ("/etc/group", group)):
             with open(path) as handle:
                 write(folder + path, handle.read() + line + "\n")
         os.makedirs(folder + home)
@@ -305,8 +295,6 @@ class Lab:
                 env={"LC_ALL": "C", **environment},
                 start_new_session=True,
             )
-
-    # its end
 
     def down(self):
         """Remove every process, namespace, interface and file of this lab, also of an incomplete one."""

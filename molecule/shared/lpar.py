@@ -27,7 +27,8 @@ from emulated import EmulatedLab, main
 from machine import LabError, run, write
 
 SHARED = Path(__file__).resolve().parent
-SOURCES = ["lpar.py", "lpar-init", "lpar-sitecustomize.py"]
+SITECUSTOMIZE = SHARED.parents[1] / "tests" / "unit" / "support" / "site" / "sitecustomize.py"
+SOURCES = [SHARED / "lpar.py", SHARED / "lpar-init", SITECUSTOMIZE]
 LPARS = {"lpar61": "bookworm", "lpar612": "trixie"}
 PEER = "peer"
 CPUS = 4
@@ -95,7 +96,7 @@ def make_image(suite, folder, scratch):
     python = next(root.glob("usr/lib/python3.*"))
     # it is a link into /etc, which would lead out of the root
     (python / "sitecustomize.py").unlink()
-    shutil.copy(SHARED / "lpar-sitecustomize.py", python / "sitecustomize.py")
+    shutil.copy(SITECUSTOMIZE, python / "sitecustomize.py")
     compile_library(suite, python, scratch)
     debian.cpio(root, folder / "initrd")
     size = (folder / "initrd").stat().st_size
@@ -122,7 +123,7 @@ def keep_modules(root):
 
 def configure(root):
     """What the maintainer scripts of the packages would do, as far as an LPAR needs it."""
-    for folder in ("dev", "etc/sysctl.d", "etc/tmpfiles.d", "proc", "run", "sys", "var/cache/byte-code", "var/log"):
+    for folder in ("dev", "etc/sysctl.d", "etc/tmpfiles.d", "proc", "run", "sys", "var/log"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     for folder in ("tmp", "var/tmp"):
         (root / folder).mkdir(exist_ok=True)
@@ -163,7 +164,7 @@ class LparLab(EmulatedLab):
         if action == "up":
             if not os.access("/dev/net/tun", os.W_OK):
                 raise LabError("The lab needs /dev/net/tun ('modprobe tun' makes it), and it cannot be opened here.")
-            recipe = "".join((SHARED / name).read_text() for name in SOURCES)
+            recipe = "".join(path.read_text() for path in SOURCES)
             self.images = {
                 name: debian.image(name, recipe, functools.partial(make_image, suite)) for name, suite in LPARS.items()
             }

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Records from figures that were measured elsewhere; documented in plugins/modules/measurement_import.py."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -89,11 +89,14 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> di
         except (OSError, ValueError, RecursionError) as error:
             reason = record_files.sentence(error)
             raise ValueError(f"{path} exists and cannot be read as a record: {reason}") from None
-        differing = list(_differences(known, record))
+        known = known if isinstance(known, dict) else {}
+        # another version of the collection makes the same records of the same rows
+        names = sorted({*known, *record} - {"collector"})
+        differing = [name for name in names if known.get(name) != record.get(name)]
         if not differing:
             store["unchanged"].append(record)
             continue
-        workload = known.get("workload") if isinstance(known, dict) else None
+        workload = known.get("workload")
         if not isinstance(workload, dict) or workload.get("tool") != TOOL:
             raise ValueError(f"{path} was not imported; name another change or workload")
         if not replace:
@@ -114,18 +117,3 @@ def _check_left_over(imported: Imported, results: Path) -> None:
                 f"{left} is from an earlier import with more rows of this state, and would count as well: remove it,"
                 " and the rounds after it, or give each row its round"
             )
-
-
-def _differences(there: Any, here: Any, name: str = "") -> Iterator[str]:
-    """The names of what differs in two records, such as runs[0].cpu.
-
-    The collector may differ, because another version of the collection makes the same records of the same rows.
-    """
-    if isinstance(there, dict) and isinstance(here, dict):
-        for key in sorted({*there, *here} - {"collector"}):
-            yield from _differences(there.get(key), here.get(key), f"{name}.{key}" if name else key)
-    elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
-        for number, pair in enumerate(zip(there, here, strict=True)):
-            yield from _differences(*pair, f"{name}[{number}]")
-    elif there != here:
-        yield name

@@ -13,7 +13,7 @@ from pathlib import Path
 importlib.import_module("conftest")  # makes the checkout importable as a collection
 
 from devtools import Browser, find_browser  # noqa: E402
-from pictures import FOLDER, LICENCE, PICTURES, path_of, stamp_of, stamped  # noqa: E402
+from pictures import FOLDER, PICTURES, licence, outdated, path_of  # noqa: E402
 
 
 def write(browser: Browser, names: list[str]) -> None:
@@ -25,19 +25,10 @@ def write(browser: Browser, names: list[str]) -> None:
             page.write_text(picture.page(), encoding="utf-8")
             browser.show(scheme=picture.scheme, media="screen")
             browser.open(page.as_uri())
-            png = stamped(browser.picture(picture.height, picture.first), picture.digest())
+            png = browser.picture(picture.height, picture.first)
             path_of(name).write_bytes(png)
-            path_of(name).with_suffix(".png.license").write_text(LICENCE, encoding="utf-8")
+            path_of(name).with_suffix(".png.license").write_text(licence(name), encoding="utf-8")
             print(f"{path_of(name).relative_to(FOLDER.parents[1])}: {len(png) // 1000} kB")
-
-
-def outdated() -> list[str]:
-    """The pictures that are missing, or were made from another page than the code makes now."""
-    return [
-        name
-        for name, picture in PICTURES.items()
-        if not path_of(name).is_file() or stamp_of(path_of(name).read_bytes()) != picture.digest()
-    ]
 
 
 def main() -> int:

@@ -132,39 +132,33 @@ def helper_killed(outcome: Outcome) -> bool:
     return outcome.failed and "the process that worked as" in str(outcome)
 
 
-def kills(bench: Bench, sample: int) -> Iterator[Case]:
-    """SIGKILL at each call that changes a file."""
+def at_each_call(bench: Bench, sample: int, fates: list[tuple[int, bool]]) -> Iterator[tuple[Outcome, Plan, str]]:
+    """Let each call that changes a file meet each fate, (error, lasting); yields outcome, plan and what happened."""
     cases = []
     for moment in moments(bench.machine):
-        calls = bench.count(moment)
-        cases += [(moment, number, calls) for number in range(1, len(calls) + 1)]
-    for moment, number, calls in chosen(cases, sample, bench.chance):
+        calls = enumerate(bench.count(moment), 1)
+        cases += [(moment, number, name, *fate) for number, name in calls for fate in fates]
+    for moment, number, name, error, lasting in chosen(cases, sample, bench.chance):
         bench.begin(moment.setup)
-        outcome = bench.run(moment.call, Plan(number))
+        plan = Plan(number, error, lasting)
+        how = f"{errno.errorcode[error]} {'from' if lasting else 'at'} " if error else ""
+        yield bench.run(moment.call, plan), plan, f"{moment.name} {how}call {number} ({name})"
+
+
+def kills(bench: Bench, sample: int) -> Iterator[Case]:
+    """SIGKILL at each call that changes a file."""
+    for outcome, _plan, what in at_each_call(bench, sample, [(0, False)]):
         killed = outcome.killed or helper_killed(outcome)
         found = bench.aftermath(outcome) or ("" if killed else f"was not killed: {outcome}")
-        yield Case(bench.machine.tuning(), "killed", f"{moment.name} call {number} ({calls[number - 1]})", found)
+        yield Case(bench.machine.tuning(), "killed", what, found)
 
 
 def errors(bench: Bench, sample: int) -> Iterator[Case]:
     """An error at each call, once or lasting."""
-    cases = []
-    for moment in moments(bench.machine):
-        calls = bench.count(moment)
-        cases += [
-            (moment, number, calls[number - 1], error, lasting)
-            for number in range(1, len(calls) + 1)
-            for error in ERRORS
-            for lasting in (False, True)
-        ]
-    for moment, number, name, error, lasting in chosen(cases, sample, bench.chance):
-        bench.begin(moment.setup)
-        outcome = bench.run(moment.call, Plan(number, error, lasting))
-        how = f"{errno.errorcode[error]} {'from' if lasting else 'at'}"
-        kind = "error from then on" if lasting else "error once"
-        yield Case(
-            bench.machine.tuning(), kind, f"{moment.name} {how} call {number} ({name})", bench.aftermath(outcome)
-        )
+    fates = [(error, lasting) for error in ERRORS for lasting in (False, True)]
+    for outcome, plan, what in at_each_call(bench, sample, fates):
+        kind = "error from then on" if plan.lasting else "error once"
+        yield Case(bench.machine.tuning(), kind, what, bench.aftermath(outcome))
 
 
 # file systems

@@ -24,8 +24,6 @@ SHORT = {
     "measure_bytes": [1000],
     "measure_tool": "pingpong",
 }
-# The files of this collection in the folders that belong to a host; the rest of / is this machine's.
-FILES = "find /etc /var/lib /var/adm /run /usr/local -name '*zpower[_-]sap[_-]tuning*' 2>/dev/null; true"
 
 
 def run(*command, check=True, text="", cwd=None, **environment):

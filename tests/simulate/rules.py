@@ -377,7 +377,7 @@ def slow(rounds: int, kind: str, share: float, times: float, number: int) -> See
             trips *= np.where(rng.random(trips.shape) < share, times, 1.0)
         records.append(replace(item, histogram=histogram(*places(trips))))
     found = tails.of_host(pooled.line("app1", records), [SimpleNamespace(rounds=records)])
-    return ["warns"] * bool(tails.sentences({"app1": found})), rounds
+    return ["warns"] * bool(tails.guards({"app1": found})), rounds
 
 
 def of_slow(ask: Ask) -> Iterator[Goal]:

@@ -28,6 +28,8 @@ ELAPSED = "elapsed_s"
 """This metric means nothing without the amount of work."""
 UNITS = "workload.units"
 TRANSPORT = "workload.transport"
+OF_WORKLOAD = [f"workload.{name}" for name in WORKLOAD_MUST_MATCH]
+OF_ENDS = {side: [f"{side}.{name}" for name in (*MUST_MATCH, *SHOWN)] for side in SIDES}
 INTERFACE, RPS_CPUS = MUST_MATCH.index("interface"), SHOWN.index("rps_cpus")
 TOOK_EFFECT = ("changed", "compliant", "drifted")
 """Outside check mode a drifted tuning was set and read back: only its value at the next boot is wrong."""
@@ -81,12 +83,10 @@ def differences(before: Sequence[Round], after: Sequence[Round], expected: Seque
     """
     states = [_values(rounds) for rounds in (before, after)]
     names = sorted({*states[0], *states[1]})
-    items = [f"workload.{name}" for name in WORKLOAD_MUST_MATCH]
-    items += [name for prefix in ("workload.params.", "context.") for name in names if name.startswith(prefix)]
-    items += [TRANSPORT, *(f"{side}.{name}" for side in SIDES for name in (*MUST_MATCH, *SHOWN))]
+    free = [name for prefix in ("workload.params.", "context.") for name in names if name.startswith(prefix)]
     found = []
-    for item in items:
-        old, new = (state.get(item, set()) - {None} for state in states)
+    for item in (*OF_WORKLOAD, *free, TRANSPORT, *chain.from_iterable(OF_ENDS.values())):
+        old, new = [state.get(item, set()) - {None} for state in states]
         if old != new or len(old) > 1:
             must = _must_match(item, states)
             declared = must and max(len(old), len(new)) <= 1 and item not in NEVER_DECLARED and _matches(item, expected)
@@ -98,12 +98,11 @@ def _values(rounds: Sequence[Round]) -> dict[str, set[str | None]]:
     """All values of each item in the rounds of a state; an item that a round does not have has none."""
     found: dict[str, set[str | None]] = {TRANSPORT: {*ways(rounds)}}
     for workload, context, ends in {(item.workload, item.context, item.ends) for item in rounds}:
-        known = [(f"workload.{name}", getattr(workload, name)) for name in WORKLOAD_MUST_MATCH]
+        known = [(item, getattr(workload, item.partition(".")[2])) for item in OF_WORKLOAD]
         known += [(f"workload.params.{name}", value) for name, value in workload.params]
         known += [(f"context.{name}", value) for name, value in context]
-        for side, end in zip(SIDES, ends, strict=True):
-            texts = zip((*MUST_MATCH, *SHOWN), (*end.must, *end.shown), strict=True) if end else ()
-            known += [(f"{side}.{name}", value) for name, value in texts]
+        for names, end in zip(OF_ENDS.values(), ends, strict=True):
+            known += zip(names, (*end.must, *end.shown), strict=True) if end else ()
         for item, value in known:
             found.setdefault(item, set()).add(None if value is None else str(value))
     return found

@@ -6,7 +6,7 @@ The cost is a secondary metric: it raises flags, guards against an improvement t
 If other work on the machine changed between the states, a lower cost is not credited to the change.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .._records import kpi
@@ -15,7 +15,7 @@ from .._statistics.looks import LOOKS, PHASES
 from .._statistics.ranks import holm, short
 from .._statistics.verdict import Estimate, Limits, beyond, estimate
 from .pooled import Slot
-from .shapes import Part
+from .shapes import Guard, Part
 from .wording import gain
 
 SECONDARY_P = 0.05
@@ -41,8 +41,19 @@ class CpuCost(NamedTuple):
     kpi: Part
     secondary: list[Part]
     flags: list[str]
-    guards: list[str]
+    guards: list[Guard]
     costs: Costs
+
+
+class _Used(NamedTuple):
+    """The CPU time of one end in one state: that of its runs, and the rate and share that the idle machine uses."""
+
+    total: kpi.CpuSum | None
+    rate: float | None
+    share: float | None
+
+
+_Ends = Mapping[str, Mapping[str, _Used]]
 
 
 class _Doubt(NamedTuple):
@@ -56,13 +67,18 @@ class _Doubt(NamedTuple):
 
 def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost:
     """The CPU cost of both states; ``useful``: the rounds that have data. Nothing is tested unless ``comparable``."""
-    kpis = {side: {phase: _kpi(useful[phase], index) for phase in PHASES} for index, side in enumerate(SIDES)}
+    used = {side: {phase: _used(useful[phase], index) for phase in PHASES} for index, side in enumerate(SIDES)}
+    kpis = {side: {phase: _kpi(known) for phase, known in both.items()} for side, both in used.items()}
     shared = _shared(useful)
     ends = SIDES[:1] if shared else SIDES
-    doubts = {side: [*_doubts(useful, kpis[side], side, shared, limits)] for side in ends}
+    doubts = {side: [*_doubts(useful, used, side, shared, limits)] for side in ends}
     tested = [side for side in ends if comparable and all(doubt.comparable for doubt in doubts[side])]
     costs = {
-        side: {slot: cost for rounds in useful.values() for slot, cost in _costs(rounds, index).items()}
+        side: {
+            slot: cost
+            for phase, rounds in useful.items()
+            for slot, cost in _costs(rounds, index, used[side][phase].rate).items()
+        }
         for index, side in enumerate(ends)
     }
     work = next((item.workload.unit for rounds in useful.values() for item in rounds), "")
@@ -98,7 +114,7 @@ def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost
         {"shared_kernel": shared, **{side: _numbers(kpis[side]) if side in ends else None for side in SIDES}},
         entries,
         [doubt.flag for doubt in every],
-        [*_stolen(kpis), *(doubt.guard for doubt in every if doubt.guard)],
+        [*map(Guard, _stolen(kpis)), *(Guard(doubt.guard) for doubt in every if doubt.guard)],
         {side if len(ends) > 1 else "machine": costs[side] for side in tested},
     )
 
@@ -110,9 +126,14 @@ def _stolen(kpis: Mapping[str, Kpis]) -> Iterator[str]:
                 yield f"the hypervisor took {value.steal_pct:.1f} % of the {side}'s CPU time {phase} the change."
 
 
-def _kpi(rounds: Sequence[Round], index: int) -> kpi.Kpi | None:
-    total = _total(rounds, index)
-    return None if total is None else kpi.kpi(total, kpi.idle_rate(idle_windows(rounds, index)))
+def _used(rounds: Sequence[Round], index: int) -> _Used:
+    windows = idle_windows(rounds, index)
+    known = [total for total in (item.cpu[index] for item in rounds) if total is not None]
+    return _Used(kpi.add(known) if known else None, kpi.idle_rate(windows), kpi.idle_pct(windows))
+
+
+def _kpi(known: _Used) -> kpi.Kpi | None:
+    return None if known.total is None else kpi.kpi(known.total, known.rate)
 
 
 def idle_windows(rounds: Sequence[Round], index: int) -> list[kpi.CpuSum]:
@@ -125,11 +146,6 @@ def _shared(useful: States) -> bool:
     return any(client and server and client.boot_id and client.boot_id == server.boot_id for client, server in ends)
 
 
-def _total(rounds: Sequence[Round], index: int) -> kpi.CpuSum | None:
-    known = [total for total in (item.cpu[index] for item in rounds) if total is not None]
-    return kpi.add(known) if known else None
-
-
 def _numbers(known: Kpis) -> Part | None:
     """The KPIs of an end as the report has them; None if no state has any."""
     found = {
@@ -140,19 +156,18 @@ def _numbers(known: Kpis) -> Part | None:
     return found if any(found.values()) else None
 
 
-def _costs(rounds: Sequence[Round], index: int) -> dict[Slot, float]:
-    """Net CPU cost of each round that has one; the background is that of the whole state, single windows are short."""
-    idle = kpi.idle_rate(idle_windows(rounds, index))
+def _costs(rounds: Sequence[Round], index: int, idle: float | None) -> dict[Slot, float]:
+    """Net CPU cost of each round that has one; ``idle``: of the whole state, because single windows are short."""
     sums = {(item.phase, item.number): item.cpu[index] for item in rounds}
     costs = {slot: kpi.cost_us(total, idle) for slot, total in sums.items() if total is not None}
     return {slot: cost for slot, cost in costs.items() if cost is not None}
 
 
-def _doubts(useful: States, known: Kpis, side: str, shared: bool, limits: Limits) -> Iterator[_Doubt]:
+def _doubts(useful: States, used: _Ends, side: str, shared: bool, limits: Limits) -> Iterator[_Doubt]:
     """Why a difference between the costs of an end may come from elsewhere."""
     index = SIDES.index(side)
-    old, new = known.values()
-    if old is None or new is None:
+    old, new = used[side].values()
+    if old.total is None or new.total is None:
         return
     sources = {}
     for phase, rounds in useful.items():
@@ -165,41 +180,39 @@ def _doubts(useful: States, known: Kpis, side: str, shared: bool, limits: Limits
             " the costs are not comparable.",
             comparable=False,
         )
-    if old.net != new.net:
-        one = "before" if old.net else "after"
+    if (old.rate is None) != (new.rate is None):
+        one = "after" if old.rate is None else "before"
         yield _Doubt(
             f"idle windows of the {side} are known only {one} the change: the costs are not comparable, because the"
             " background is subtracted from only one of them.",
             comparable=False,
         )
-    moved_by = list(_background_moved(useful, side, limits)) if old.net and new.net else []
-    yield from moved_by or _others_moved(useful, side, shared)
+    moved_by = list(_background_moved(used[side].values(), side, limits))
+    yield from moved_by or _others_moved(used, side, shared)
 
 
-def _background_moved(useful: States, side: str, limits: Limits) -> Iterator[_Doubt]:
+def _background_moved(states: Iterable[_Used], side: str, limits: Limits) -> Iterator[_Doubt]:
     """A doubt if the CPU use of the idle machine differs by 5 % of its CPUs, or by a material part of the cost."""
-    index = SIDES.index(side)
-    rates, shares, used = [], [], []
-    for phase in PHASES:
-        windows, total = idle_windows(useful[phase], index), _total(useful[phase], index)
-        rate, share = kpi.idle_rate(windows), kpi.idle_pct(windows)
+    rates, shares, net = [], [], []
+    for total, rate, share in states:
         if rate is None or share is None or total is None or total.elapsed_s <= 0:
             return
         rates.append(rate)
         shares.append(share)
-        used.append(total.busy_s / total.elapsed_s - rate)
-    of_cost = abs(rates[1] - rates[0]) / min(used) if min(used) > 0 else 0.0
+        net.append(total.busy_s / total.elapsed_s - rate)
+    of_cost = abs(rates[1] - rates[0]) / min(net) if min(net) > 0 else 0.0
     if abs(shares[1] - shares[0]) > MOVED_POINTS or of_cost > limits.material:
         moved = f"the idle {side} was {shares[0]:.1f} % busy before the change and {shares[1]:.1f} % after"
         yield _doubt_about_others(moved, shares)
 
 
-def _others_moved(useful: States, side: str, shared: bool) -> Iterator[_Doubt]:
+def _others_moved(used: _Ends, side: str, shared: bool) -> Iterator[_Doubt]:
     """A doubt if other processes used more or less CPU during the runs than the tool's own ones explain.
 
     Only for the client: on the other end, SAP's servers do the work, and they are not the tool's processes.
     """
-    shares = [_others_pct(useful[phase], shared) for phase in PHASES] if side == "client" else [None]
+    ends = zip(*([known.total for known in used[end].values()] for end in SIDES), strict=True)
+    shares = [_others_pct(total, server, shared) for total, server in ends] if side == "client" else [None]
     known = [share for share in shares if share is not None]
     if len(known) == len(PHASES) and abs(known[1] - known[0]) > MOVED_POINTS:
         moved = (
@@ -218,9 +231,8 @@ def _doubt_about_others(moved: str, shares: Sequence[float]) -> _Doubt:
     )
 
 
-def _others_pct(rounds: Sequence[Round], shared: bool) -> float | None:
+def _others_pct(total: kpi.CpuSum | None, server: kpi.CpuSum | None, shared: bool) -> float | None:
     """Percent of all CPUs used neither by the tool's processes nor by interrupts; None if unknown."""
-    total, server = _total(rounds, 0), _total(rounds, 1)
     if total is None or total.process_s is None or total.capacity_s <= 0:
         return None
     own = total.process_s

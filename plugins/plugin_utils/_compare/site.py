@@ -32,8 +32,8 @@ from .._statistics.verdict import (
 from . import pooled, side_effects, tails
 from .pair import Comparison, Contrast, order_flags
 from .pooled import Line, Pooled
-from .shapes import Part, Row
-from .wording import GROUPS, SEVERAL, figures, gain, more_rounds, on_control, some, verdict_on
+from .shapes import Guard, Part, Row
+from .wording import SEVERAL, figures, gain, more_rounds, on_control, some, verdict_on
 
 TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
 FEWEST_TO_NAME = 3
@@ -74,7 +74,7 @@ class _Harm(NamedTuple):
     """The hosts that got worse by themselves, and the guards on them."""
 
     names: Collection[str] = ()
-    guards: Sequence[str] = ()
+    guards: Sequence[Guard] = ()
 
 
 def rows(contrast: Contrast, limits: Limits, comparisons: Sequence[Comparison], absent: int = 0) -> list[Row]:
@@ -93,11 +93,16 @@ def _harm(contrast: Contrast, limits: Limits, of_hosts: Sequence[Row]) -> _Harm:
     ratios = {str(row["host"]): row["ratio"] for row in of_hosts if row["ratio"] is not None}
     better, worse = ([str(row["host"]) for row in of_hosts if row["verdict"] == word] for word in (IMPROVED, REGRESSED))
     if min(len(better), len(worse)) > max(MOST_NAMED * len(of_hosts), FEWEST_TO_NAME - 1):
-        return _Harm(guards=[f"{GROUPS}{_group(better)} got better, and {_group(worse)} got worse."])
+        told = f"The hosts are two groups: {_group(better)} got better, and {_group(worse)} got worse."
+        return _Harm(guards=[Guard.of("groups", told)])
     names = gates.harmed(ratios, worse, limits.material, contrast.shared_by)
     middle = gain(median([*ratios.values()])) if names else ""
-    told = [f"{name} got worse: {gain(ratios[name])}, while the median of the hosts is {middle}." for name in names]
-    return _Harm(names, told)
+    but = f", while the median of the hosts is {middle}"
+    return _Harm(names, [_got_worse(name, ratios[name], but) for name in names])
+
+
+def _got_worse(name: str, ratio: float, more: str = "") -> Guard:
+    return Guard.of("worse", f"{name} got worse: {gain(ratio)}{more}.", name)
 
 
 def _group(names: Sequence[str]) -> str:
@@ -146,11 +151,11 @@ def _row(contrast: Contrast, limits: Limits, hosts: Sequence[Host], absent: int 
         *failed[0],
         *resent[0],
         *side_effects.dearer({host.name: host.usable for host in able}, contrasts, limits.dearer),
-        *tails.sentences({host.name: host.tail for host in able}),
+        *tails.guards({host.name: host.tail for host in able}),
     ]
     named, last = _deviations(able, found.effect, material)
     effect = found.effect if verdict.cause not in TURNED_AWAY else None
-    known = {guard.partition(" got worse: ")[0] for guard in guards}
+    known = {guard.name for guard in guards}
     if effect:
         guards += _worse(effect.ratio, able, [item for item in named if item["name"] not in known], material)
     if not alone and found.effect and found.unit == "rounds" and len(able) < FEWEST_HOSTS and not verdict.cause:
@@ -297,12 +302,12 @@ def _different_hosts(hosts: Sequence[Host], ratio: float, material: float) -> li
     return gates.deviations(values, {host.name: max(material, host.step) for host in hosts})
 
 
-def _worse(ratio: float, hosts: Sequence[Host], named: Sequence[Part], material: float) -> list[str]:
+def _worse(ratio: float, hosts: Sequence[Host], named: Sequence[Part], material: float) -> list[Guard]:
     """What got worse by more than material, while the rest did not: a workload by its own ratio, a host by its part."""
     known = by_key((_workload_name(hosts, item), item.entry["ratio"]) for host in hosts for item in host.usable)
     alone = {name: median([found for found in ratios if found]) for name, ratios in known.items() if any(ratios)}
     worse = [(item["name"], alone.get(item["name"], ratio * item["ratio"])) for item in named]
-    return [f"{name} got worse: {gain(own)}." for name, own in worse if own < 1.0 and beyond(own, material)]
+    return [_got_worse(name, own) for name, own in worse if own < 1.0 and beyond(own, material)]
 
 
 def _order_flags(hosts: Sequence[Host]) -> list[str]:

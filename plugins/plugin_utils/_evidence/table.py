@@ -95,9 +95,10 @@ def _once(rows: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, ...]]:
 
 
 def _lost(document: Document) -> list[tuple[str, ...]]:
-    """The rows of hosts that were not checked to the end, with their outcome as verdict and tone."""
+    """The hosts that were not checked to the end and have no failed row, with their outcome as verdict and tone."""
     blank = [NOTHING] * (len(COLUMNS) - 2)
-    return _once([(host["host"], (*blank, word(host["outcome"]), host["outcome"])) for host in lost_hosts(document)])
+    lost = [host for host in lost_hosts(document) if all(row["verdict"] != "failed" for row in host["rows"])]
+    return _once([(host["host"], (*blank, word(host["outcome"]), host["outcome"])) for host in lost])
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[Line]:
@@ -109,8 +110,9 @@ def _columns(rows: Sequence[tuple[str, ...]]) -> list[Line]:
 def _notes(document: Document, shown: Sequence[tuple[str, WaivedRow]]) -> Iterator[str]:
     """Reasons, conflicts and remarks, each once with its hosts: first those of lost hosts."""
     what = "nothing to take back" if document["run"]["kind"] == "rollback" else "no tuning was checked"
-    notes = [(host["host"], host["message"]) for host in lost_hosts(document) if host["message"]]
-    notes += [(name, note) for name, row in shown for note in row_notes(row)]
+    lost = {host["host"]: host["message"] for host in lost_hosts(document) if host["message"]}
+    notes = [*lost.items()]
+    notes += [(name, note) for name, row in shown for note in row_notes(row) if note not in lost.get(name, "")]
     notes += [(host["host"], what) for host in document["hosts"] if host["outcome"] == "ok" and not host["rows"]]
     for host in document["hosts"]:
         if unused := [row["name"] for row in host["rows"] if nothing_used(row)]:

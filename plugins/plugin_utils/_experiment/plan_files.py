@@ -5,26 +5,21 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 from .._records import record_files
 from .._records.files import folder_below
-from .plans import Plan, Step, filled, steps, validate
+from .plans import Plan, Step, check_plan, steps
 
 FILE = "experiment.json"
 UNFINISHED = "unfinished-"
 """Files with this prefix lie beside the folders of the hosts, where no record is read."""
 
 
-def read(results: Path | str, change: str) -> dict[str, Any] | None:
+def read(results: Path | str, change: str) -> Plan | None:
     """The plan of a change; None if there is none, ValueError in one sentence if it cannot be used."""
-
-    def check(given: Any) -> dict[str, Any]:
-        if wrong := validate(given, change):
-            raise ValueError(wrong)
-        return filled(given)
-
-    return record_files.read_checked(record_files.change_folder(results, change) / FILE, check)
+    return record_files.read_checked(
+        record_files.change_folder(results, change) / FILE, lambda given: check_plan(given, change)
+    )
 
 
 def write(results: Path | str, plan: Plan) -> Path:

@@ -90,7 +90,7 @@ class Reader:
         counted = [given[place] for place in layout.counted]
         metrics = [run["metrics"] for run in counted]
         idle = item.get("idle") or {}
-        known = {side: self._end(Fields(end, f"fingerprint.{side}")) for side, end in ends.items() if end is not None}
+        known = {side: self._end(end, side) for side, end in ends.items() if end is not None}
         retransmits = _retransmits(counted)
         return Round(
             host=self._text(host),
@@ -152,9 +152,10 @@ class Reader:
             layout = self._shared[key] = Layout(key, counted, sum(not head[1] for head in heads))
         return layout, tuple(values)
 
-    def _end(self, fields: Fields) -> End | None:
+    def _end(self, given: object, side: str) -> End | None:
         """The fingerprint of an end; None if it is empty."""
-        end: End = self._once(_end, [fields.item.get(name) for name in FINGERPRINT], fields)
+        fields = Fields(given, f"fingerprint.{side}")
+        end: End = self._once(_end, [*map(fields.item.get, FINGERPRINT)], fields)
         return end if fields.item else None
 
     def tunings(self, record: object) -> dict[str, Any]:
@@ -340,6 +341,6 @@ def _links(counted: list[Mapping[str, Any]]) -> Iterable[str]:
 
 def _retransmits(counted: list[Mapping[str, Any]]) -> list[float]:
     """Of both ends, per run that has them."""
-    ends = ([end.get("retransmits") for end in (item.get("net") or {}).values() if end] for item in counted)
-    known = ([number for number in numbers if number is not None] for numbers in ends)
+    ends = [[end.get("retransmits") for end in (item.get("net") or {}).values() if end] for item in counted]
+    known = [[number for number in numbers if number is not None] for numbers in ends]
     return [sum(numbers) for numbers in known if numbers]

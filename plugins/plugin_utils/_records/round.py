@@ -96,7 +96,7 @@ class End(NamedTuple):
         return self.shown[SHOWN.index("boot_id")]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Round:
     """One record. Times in microseconds since the epoch; medians over the counted (not warm-up) successful runs."""
 

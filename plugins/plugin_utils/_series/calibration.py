@@ -84,7 +84,9 @@ def forecast(calibration: Mapping[str, Any], hosts: Iterable[str], rounds: int, 
     if math.isinf(smallest):
         first = f"{rounds} rounds per state cannot show any change: more are needed for a verdict"
     else:
-        first = f"{rounds} rounds per state can show a change of {_size(percent(smallest))} %{_about(rounds, each)}"
+        pct = percent(smallest)
+        size = f"{pct:.1f}" if pct < 10.0 else f"{pct:.0f}"
+        first = f"{rounds} rounds per state can show a change of {size} %{_about(rounds, each)}"
     told: dict[int, str] = {}
     for change in WANTED_PCT:
         # a change within the material limit takes a smaller limit
@@ -131,10 +133,6 @@ def _spread(calibration: Mapping[str, Any], hosts: Sequence[str]) -> float:
     if len(hosts) > 1 and set(hosts) == set(calibration["hosts"]) and calibration.get("site"):
         return fraction(calibration["site"]["upper_pct"])
     return fmean(fraction(calibration["hosts"][host]["pooled"]["upper_pct"]) for host in hosts)
-
-
-def _size(pct: float) -> str:
-    return f"{pct:.1f}" if pct < 10.0 else f"{pct:.0f}"
 
 
 def _about(rounds: int, each: float | None) -> str:

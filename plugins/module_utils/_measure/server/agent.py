@@ -70,8 +70,11 @@ def _start_program(argv_of, address, port, avoid, guardian):
     """
 
     def begin():
+        """What it prints to a file ends it (SIGXFSZ) if it is too long. No server writes other files."""
         guardian.started()
-        _limit_files()
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        most = commands.MOST if hard == resource.RLIM_INFINITY else min(hard, commands.MOST)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
     # The port has to be free on every address: some programs listen on all of them.
     listeners, number = serving.listen(serving.ALL, port, avoid)
@@ -86,13 +89,6 @@ def _start_program(argv_of, address, port, avoid, guardian):
         output.seek(0)
         said = programs.first_lines(output.read(4096).decode("utf-8", "replace"))
     raise MeasureError("%s did not come up as a server on port %d: %s" % (argv[0], number, said))
-
-
-def _limit_files():
-    """In the child: end it (SIGXFSZ) if it prints too much to a file. No server writes other files."""
-    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    most = commands.MOST if hard == resource.RLIM_INFINITY else min(hard, commands.MOST)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 def _accepts(child, address, port):

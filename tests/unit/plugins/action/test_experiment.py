@@ -193,6 +193,9 @@ def test_another_plan_under_the_same_name_is_refused(tmp_path: Path, other: dict
         ({"change": "../x"}, "change is '../x'"),
         ({"baseline": "x"}, "baseline is 'x'"),
         ({"factors": [{"name": "p", "levels": []}]}, "at least two levels"),
+        ({"factors": ["rps"]}, "dictionary requested"),
+        ({"factors": [{**RPS, "levls": []}]}, r"factors\.levls\. Supported parameters include: levels, name"),
+        ({"factors": [{"name": "p", "levels": [{"name": "b", "vars": ["rps_every"]}]}]}, "dict"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path: Path, given: dict[str, Any], sentence: str) -> None:

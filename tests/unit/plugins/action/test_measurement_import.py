@@ -82,7 +82,9 @@ def test_importing_again_changes_nothing_and_corrected_rows_need_replace(folder,
     assert counts(imported()) == (True, 1, 0, 2)
     # a corrected row needs replace
     Path("settlement.csv").write_text(more.replace("9008", "9010"))
-    with pytest.raises(AnsibleActionFail, match="after-1-settlement-db1.json was imported before and differs in .*cpu"):
+    with pytest.raises(
+        AnsibleActionFail, match="after-1-settlement-db1.json was imported before and differs in .*runs;"
+    ):
         imported()
     assert 9008.0 in {item.median for item in load_change("results", "rps").records}
     assert counts(imported(replace=True)) == (True, 0, 1, 2)
@@ -129,7 +131,7 @@ def test_a_measured_record_and_what_is_no_record_are_never_replaced(folder):
             imported(replace=True)
         assert path.read_text() == text
     path.write_text('{"workload": {"tool": "import"}, "runs": 5}')
-    with pytest.raises(AnsibleActionFail, match="imported before and differs in change, context, .* and 16 more;"):
+    with pytest.raises(AnsibleActionFail, match="imported before and differs in change, context, .* and 9 more;"):
         imported()
     path.write_text("{")
     with pytest.raises(AnsibleActionFail, match="cannot be read as a record"):

@@ -60,7 +60,7 @@ def test_kilo_of_1024_and_of_1000_are_told_apart_by_the_times(rate, unit):
 @pytest.mark.parametrize(
     "name, words",
     [
-        ("client_refused.txt", r"192.0.2.17:3298' not reached; RC -10 NIECONN_REFUSED.*Connection refused"),
+        ("client_refused.txt", r"192.0.2.17:3298' not reached; RC -10; .*Connection refused"),
         ("client_error_line.txt", r"SiRecv failed for hdl 0"),
         ("client_unknown.txt", r"no avg, .*its output began: niping: a layout that nobody"),
         ("client_one_way.txt", r"contradicts itself: tr2 10062.000 kB/s is not 2 x 1000 bytes / av2 0.097 ms"),
@@ -81,7 +81,7 @@ def test_an_error_is_one_sentence(name, words):
         ("av2     0.097 ms\n", "", "no av2"),
         # neither infinity nor a number that Python refuses to read
         ("av2     0.097 ms\n", "av2     %s ms\n" % ("9" * 400), "no av2"),
-        ("av2     0.097 ms\n", "* ERROR x\n* RC -%s\n" % ("9" * 5000), "niping: x\\Z"),
+        ("av2     0.097 ms\n", "* ERROR x\n* RC -%s\n" % ("9" * 5000), "niping: x; RC -9{199}\\Z"),
     ],
 )
 def test_what_is_missing_or_unknown_is_never_a_figure(old, new, words):
@@ -91,11 +91,9 @@ def test_what_is_missing_or_unknown_is_never_a_figure(old, new, words):
         niping.parse(text.replace(old, new), 1000)
 
 
-def test_nothing_printed_and_return_codes_in_words():
+def test_nothing_printed():
     with pytest.raises(MeasureError, match="nothing was printed"):
         niping.parse("\n\n", 1000)
-    for code, words in ((-5, "NIETIMEOUT"), (-93, "SAProuter"), (-2, "NIEHOST_UNKNOWN"), (-77, "an unknown code")):
-        assert words in niping.explain_code(code)
 
 
 def put_program(path):

@@ -289,7 +289,7 @@ def test_niping_calibrates_itself_and_is_refused_with_its_code():
 
         until(calibrated, "more than 50 loops")
         record = round_of(dict(running, port=free_port()), STANDIN, runs=1)[0]
-    assert all("RC -10 NIECONN_REFUSED" in error for error in errors(record))
+    assert all("RC -10" in error for error in errors(record))
 
 
 class Told(Quiet):

@@ -11,7 +11,7 @@ import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparability import NOTHING_CHANGED, Tunings
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.factors import Level
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import Budget, plan
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import plan
 from comparing import BETTER, fail, main, records_of, report_of, spoil
 
 # Comparability
@@ -384,7 +384,7 @@ def experiment():
         {"name": "all", "vars": {"rps_every": 1}, "found": False},
         {"name": "every2", "vars": {"rps_every": 2}, "found": False},
     ]
-    return plan("rps-2026-11", [{"name": "rps", "tunings": ["rps"], "levels": levels}], Budget(8, 8))
+    return plan("rps-2026-11", [{"name": "rps", "tunings": ["rps"], "levels": levels}], (8, 8, 0.0))
 
 
 def test_each_level_of_an_experiment_is_compared_with_the_baseline():

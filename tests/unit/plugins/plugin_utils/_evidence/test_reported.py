@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, table
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
-from evidence_samples import result, row, run, waiver
+from evidence_samples import build, result, row, run, waiver
 from pages import Page
 
 MAPS = "vm.max_map_count"

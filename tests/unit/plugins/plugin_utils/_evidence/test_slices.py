@@ -18,10 +18,9 @@ import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, slices
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.choosing import Runs
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.slices import united
 from documents import schema_errors
-from evidence_samples import result, row, run, waiver
+from evidence_samples import build, result, row, run, waiver
 
 FORMATS = {f"verify.{form}" for form in files.FORMATS}
 

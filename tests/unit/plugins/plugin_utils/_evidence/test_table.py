@@ -9,9 +9,8 @@ from typing import Any
 import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, table, values
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
-from evidence_samples import result, row, run, waiver
+from evidence_samples import build, result, row, run, waiver
 
 
 def texts(made: dict[str, Any], verbose: bool = False) -> list[str]:
@@ -71,6 +70,14 @@ def test_verbose_shows_every_row_and_its_remarks() -> None:
         "app1: rps hsi0: be careful",
         "1 host: 1 ok. 1 row: 1 compliant.",
     ]
+
+
+def test_a_failed_row_tells_why_its_host_failed_and_says_so_once() -> None:
+    rows = [row(verdict="failed", reason="no such interface"), row(subject="eth0")]
+    made = build(run("site"), ["app1"], {"app1": result("failed", "rps: no such interface; smc: no SMC", rows)})
+    said = texts(made)
+    assert [text.split()[:3] for text in said[1:2]] == [["app1", "rps", "hsi0"]]
+    assert said[2:4] == ["app1: rps: no such interface; smc: no SMC", "1 compliant row is not shown; -v shows them"]
 
 
 @pytest.mark.parametrize(("kind", "words"), [("rollback", "nothing to take back"), ("verify", "no tuning was checked")])

@@ -27,7 +27,8 @@ def lines_of(name):
 
 def window(lines, *wanted, **named):
     asked = WindowOptions(*wanted, **named)
-    return CpuWindow(Reader(lines, asked.cpus), asked).result()
+    file = Reader(lines, asked.cpus)
+    return CpuWindow(file.about, file.samples(), asked).result()
 
 
 def without(lines, *sections):
