@@ -18,6 +18,10 @@ ITR_LOAD_PCT = 40.0
 """The CRM study used its ITR only if the utilization was above this for the whole window."""
 
 
+Window = Mapping[str, float | None]
+"""What a machine used from one moment to another, as in a record."""
+
+
 class CpuSum(NamedTuple):
     """Sums over runs of one end. ``busy_s`` without steal; ``capacity_s`` is CPUs x seconds of the windows."""
 
@@ -53,7 +57,7 @@ class Kpi(NamedTuple):
     net: bool
 
 
-def background(window: Mapping[str, Any] | None) -> CpuSum | None:
+def background(window: Window | None) -> CpuSum | None:
     """The idle window of one end as sums; None if it is missing or incomplete."""
     return _window(window, 0.0, 0.0)
 
@@ -168,7 +172,7 @@ def _no_itr(etr: float | None, utilization: float | None, used_s: float) -> str 
     return None
 
 
-def _window(window: Mapping[str, Any] | None, run_s: float | None, units: float) -> CpuSum | None:
+def _window(window: Window | None, run_s: float | None, units: float) -> CpuSum | None:
     """The figures of one window with its work; None if a part is missing or impossible.
 
     A run of unknown length took as long as its window. Without softirq_s, as on AIX, interrupts are system time.

@@ -64,10 +64,6 @@ class Reader:
 
     def __init__(self) -> None:
         self._shared: dict[Any, Any] = {}
-        self._texts: dict[str, str] = {}
-
-    def _text(self, text: str) -> str:
-        return self._texts.setdefault(text, text)
 
     def _share(self, value: Any) -> Any:
         """The first object that was equal to ``value``; the type belongs to the key, because 1 == True == 1.0."""
@@ -94,9 +90,9 @@ class Reader:
         known = {side: self._end(end, side) for side, end in ends.items() if end is not None}
         retransmits = _retransmits(counted)
         return Round(
-            host=self._text(host),
-            peer=self._text(peer),
-            phase=self._text(phase),
+            host=self._share(host),
+            peer=self._share(peer),
+            phase=self._share(phase),
             number=number,
             workload=about.workload,
             protocol=about.protocol,
@@ -309,7 +305,7 @@ def _workload(fields: Fields) -> Workload:
     )
 
 
-def _items(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _items(values: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     return tuple((name, _text(values[name]) or "") for name in sorted(values))
 
 
