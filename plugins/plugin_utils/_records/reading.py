@@ -114,7 +114,7 @@ class Reader:
             source=about.source,
             cpu_source=about.cpu_source,
             left_behind=about.left_behind,
-            units=_median([units_of(run) for run in counted]),
+            units=_median([*map(units_of, metrics)]),
             histogram=_histogram(fields.optional_text("histogram_us")),
             clock_step_s=max([abs((ends.get(side) or {}).get("clock_step_s") or 0.0) for side in SIDES]),
         )
@@ -338,6 +338,9 @@ def _links(counted: list[Mapping[str, Any]]) -> Iterable[str]:
 
 def _retransmits(counted: list[Mapping[str, Any]]) -> list[float]:
     """Of both ends, per run that has them."""
-    ends = [[end.get("retransmits") for end in (item.get("net") or {}).values() if end] for item in counted]
-    known = [[number for number in numbers if number is not None] for numbers in ends]
-    return [sum(numbers) for numbers in known if numbers]
+    found = []
+    for item in counted:
+        ends = [end.get("retransmits") for end in (item.get("net") or {}).values() if end]
+        if known := [number for number in ends if number is not None]:
+            found.append(sum(known))
+    return found
