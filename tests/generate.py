@@ -57,7 +57,6 @@ NEW_ROLE = {
   zpower.sap_tuning.tuning:
     name: {role}
   become: true
-  register: __{role}_result
   tags: [{role}]
 """,
     "meta/main.yml": YAML_HEAD
