@@ -365,10 +365,10 @@ class CallbackModule(CallbackBase):
             return document, ""
         try:
             if one.slice:
-                union = slices.write(document, one.slice)
-                for sentence in union.left_out if ended else ():
+                _united, written, left_out, _late = slices.write(document, one.slice)
+                for sentence in left_out if ended else ():
                     self._refuse(one_line(sentence))
-                return document, union.written.paths["html"]
+                return document, written.paths["html"]
             paths = files.write(document, one.folder, files.FORMATS if ended else ("json",)).paths
             return document, paths.get("html") or paths["json"]
         except slices.NotUnitedError as error:
@@ -394,8 +394,8 @@ class CallbackModule(CallbackBase):
 
     def _print_table(self, title: str, document: Document, page: str) -> None:
         self._display.banner(title)
-        for line in table.lines(document, self._display.verbosity > 0):
-            self._display.display(line.text, color=COLOURS.get(line.tone))
+        for text, tone in table.lines(document, self._display.verbosity > 0):
+            self._display.display(text, color=COLOURS.get(tone))
         if page and document["result"] in ("drift", "error"):
             self._display.display(f"Messages explained: {HELP if HELP.is_file() else HELP_ONLINE}")
         if page:
