@@ -167,7 +167,7 @@ def zvm(host, system):
     if system != "Linux" or hardware.virtualization(host) != "zvm":
         return None
     sysinfo = hardware.sysinfo(host)
-    program, cores = sysinfo.hypervisors[0].program, sysinfo.lpar and sysinfo.lpar.cpus.get("Configured")
+    program, cores = sysinfo.hypervisors[0]["program"], sysinfo.lpar and sysinfo.lpar.cpus.get("Configured")
     running = {"control program": program, "cores of its LPAR": cores}
     sources = (STUDY % "5.3", "IBM z13s Technical Guide (SG24-8294)")
     newer = not program.startswith("z/VM 6.")

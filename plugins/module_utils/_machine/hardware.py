@@ -17,14 +17,12 @@ from .._host.kernel import int_or_none
 CPUS = "/sys/devices/system/cpu"
 NET = "/sys/class/net"
 
-# lpar: None if absent. hypervisors: the innermost first. magnitudes: {one of LEVELS: its highest
-# number in the next outer one, or None without such a level}, empty without the topology facility. threads: the highest
-# number of threads of an IFL of this machine, None if unknown.
+# lpar: None if absent. hypervisors: as in the fact, the innermost first. magnitudes: {one of LEVELS: its highest number
+# in the next outer one, or None without such a level}, empty without the topology facility. threads: the highest number
+# of threads of an IFL of this machine, None if unknown.
 Sysinfo = namedtuple("Sysinfo", "type model lpar hypervisors magnitudes threads")
 # characteristics: words such as Shared; cpus: {"Configured": 4, "Dedicated": 0, ...}, with SMT these are cores
 Lpar = namedtuple("Lpar", "number name characteristics cpus")
-# name: of the guest, program: "z/VM 6.1.0"
-Hypervisor = namedtuple("Hypervisor", "name program")
 # from the outside to the inside
 LEVELS = ("drawers", "books", "sockets", "cores")
 
@@ -81,7 +79,7 @@ def _hypervisors(values):
     for key in sorted(values):
         match = re.match(r"^(VM[0-9]{2}) Control Program$", key)
         if match:
-            found.append(Hypervisor(values.get(match.group(1) + " Name"), " ".join(values[key].split())))
+            found.append({"name": values.get(match.group(1) + " Name"), "program": " ".join(values[key].split())})
     return found
 
 
@@ -141,7 +139,7 @@ def virtualization(host):
         return "none" if is_z(host) is False else None
     if not found.hypervisors:
         return "lpar"
-    program = found.hypervisors[0].program
+    program = found.hypervisors[0]["program"]
     return "zvm" if program.startswith("z/VM") else "kvm" if program.startswith("KVM") else "other"
 
 
