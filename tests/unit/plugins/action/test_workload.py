@@ -85,6 +85,14 @@ def test_options_of_the_role():
     assert options["protocol"] == {"name": "full", "rounds": 6, "design": "blocks", "session": 2}
     _module, options = measure_workload.of_role(given, given.get, "server")
     assert (options["address"], options["path"], "session" in options) == ("192.0.2.7", "/its", False)
+    # a server listens where it is measured by, unless its host says otherwise
+    for own, address in (
+        ({"measure_address": "127.0.0.2", "ansible_host": "127.0.0.3"}, "127.0.0.2"),
+        ({"measure_address": "127.0.0.2", "measure_listen": "0.0.0.0"}, "0.0.0.0"),
+        ({}, "app2"),
+    ):
+        given["hostvars"] = {"app2": own}
+        assert measure_workload.of_role(given, given.get, "server")[1]["address"] == address
     given["__measure_workload"] = {"name": "fio", "load": ""}
     module, options = measure_workload.of_role(given, given.get, "client")
     assert module == "measure_workload" and "openssl" not in options
