@@ -25,6 +25,7 @@ sys.path.insert(0, str(HERE / "tests"))
 import archive  # noqa: E402
 import pythons  # noqa: E402
 import release as checks  # noqa: E402
+import spelling  # noqa: E402
 from environments import (  # noqa: E402
     BIN,
     CACHE,
@@ -37,6 +38,7 @@ from environments import (  # noqa: E402
     controller,
     environment,
     missing,
+    molecule_test,
     needs_root,
     release_core,
     shell,
@@ -77,21 +79,6 @@ SANITY = {
     "pylint": ("newest", ALL_PYTHONS, ["--test", "pylint"]),
     "oldest": ("oldest", OLDEST_SANITY_PYTHONS, ["--test", *OF_THE_CORE]),
 }
-# Texts for users, in which codespell looks for misspelt words and for the phrases of tests/docs/phrases.txt.
-TEXTS = ["*.md", "docs", "changelogs", "playbooks", "roles", "plugins", "tests/reference.yml"]
-PHRASES = HERE / "tests" / "docs" / "phrases.txt"
-# Where a phrase is right.
-RIGHT = [
-    "some of which",
-    "each of which",
-    "there is no",
-    "there are no",
-    "is no longer",
-    "are no longer",
-    "is no more",
-    "most of which",
-    "so much as",
-]
 # ruff and the unit sessions look at the tests, which are not in the archive.
 SANITY_COMMAND = ["sanity", "--exclude", "tests/", "--exclude", "molecule/"]
 # Automation Hub leaves these tests out.
@@ -105,15 +92,6 @@ nox.options.sessions = ["quick"]
 antsibull_nox.load_antsibull_nox_toml()
 
 
-def codespell() -> list[str]:
-    """The command that checks TEXTS: a phrase counts as a word of the dictionary."""
-    phrases = [line.partition("->")[0] for line in PHRASES.read_text("utf-8").splitlines()]
-    words = rf"(?i:\b(?:{'|'.join([*RIGHT, *phrases])})\b)|[\w\-'\u2019]+"
-    files = [str(path) for name in TEXTS for path in sorted(HERE.glob(name))]
-    options = ["--dictionary", "-", "--dictionary", str(PHRASES), "--ignore-words-list", "enque,hsi,ond"]
-    return ["codespell", *options, "--regex", words, *files]
-
-
 @nox.session
 def quick(session: nox.Session) -> None:
     """The tools that read the code in seconds; all of them run, also if one fails."""
@@ -125,7 +103,7 @@ def quick(session: nox.Session) -> None:
         ("mypy", *CONTROLLER_CODE),
         ("antsibull-changelog", "lint"),
         ("reuse", "lint", "--lines"),
-        codespell(),
+        spelling.codespell(),
         ("nox", "--noxfile", str(HERE / "noxfile.py"), "--session", "extra-checks"),
     ):
         session.log("%s %s", tool, " ".join(arguments))
@@ -240,23 +218,6 @@ def molecule(session: nox.Session, core: str, scenario: str) -> None:
 def kernels(session: nox.Session, scenario: str) -> None:
     """One scenario on s390x kernels in emulated machines, which are made from Debian packages at the first start."""
     molecule_test(session, "newest", scenario, scenario)
-
-
-def molecule_test(session: nox.Session, core: str, scenario: str, kind: str, **more: str) -> None:
-    """Run a molecule scenario; its lab and its files have names of their own, so that several can run at once."""
-    needs_root(session)
-    folder = controller(session, core)
-    lab = [f"molecule/shared/{kind}", "--name", f"{scenario}{core}"]
-    home = CACHE / f"ansible-home-{core}"
-    for left_over in home.glob(f"tmp/molecule.*.{scenario}"):  # results of an interrupted run would count as this one's
-        shutil.rmtree(left_over)
-    more |= {"LAB_NAME": lab[-1], "ANSIBLE_HOME": str(home)}
-    more |= {"MOLECULE_GLOB": "molecule/*/molecule.yml", "COLUMNS": "160"}
-    try:
-        command = [str(folder / "molecule"), "test", "--no-command-borders", "--scenario-name", scenario]
-        session.run(*command, env=shell(folder, **more))
-    finally:
-        session.run(*lab, "down")
 
 
 @nox.session

@@ -161,3 +161,20 @@ def ansible_test(
     )
     if done.returncode != 0:
         session.error(f"ansible-test {command[0]} failed; its whole output: {log}")
+
+
+def molecule_test(session: nox.Session, core: str, scenario: str, kind: str, **more: str) -> None:
+    """Run a molecule scenario; its lab and its files have names of their own, so that several can run at once."""
+    needs_root(session)
+    folder = controller(session, core)
+    lab = [f"molecule/shared/{kind}", "--name", f"{scenario}{core}"]
+    home = CACHE / f"ansible-home-{core}"
+    for left_over in home.glob(f"tmp/molecule.*.{scenario}"):  # results of an interrupted run would count as this one's
+        shutil.rmtree(left_over)
+    more |= {"LAB_NAME": lab[-1], "ANSIBLE_HOME": str(home)}
+    more |= {"MOLECULE_GLOB": "molecule/*/molecule.yml", "COLUMNS": "160"}
+    try:
+        command = [str(folder / "molecule"), "test", "--no-command-borders", "--scenario-name", scenario]
+        session.run(*command, env=shell(folder, **more))
+    finally:
+        session.run(*lab, "down")

@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the emulated labs are made of: Debian packages of any suite and architecture, unpacked on this machine, and
-images made from them, which stay in a cache outside the checkout."""
+"""Debian packages of any suite and architecture, unpacked on this machine, and images made from them for the emulated
+labs. The images are kept in a cache outside the checkout.
+"""
 
 import collections
 import contextlib
@@ -18,21 +19,21 @@ from machine import LabError, run
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 MINUTES = 60
-ROOM = 1536 << 20  # bytes that an image takes while it is made
-UNUSED = 30 * 24 * 60 * MINUTES  # an image that nobody used for so long is removed
+ROOM = 1536 << 20  # bytes that making an image needs
+UNUSED = 30 * 24 * 60 * MINUTES  # an unused image is removed after this many seconds
 
 Package = collections.namedtuple("Package", ["name", "version", "path"])
 
 
 def cache():
-    """The folder of everything that may be fetched and made again."""
+    """Return the folder for everything that can be fetched and made again."""
     chosen = os.environ.get("ZPOWER_LAB_CACHE")
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(chosen or os.path.join(home, "zpower-sap-tuning"))
 
 
 def mirror():
-    """The address from which this machine itself gets Debian's packages."""
+    """Return the address from which this machine gets Debian packages."""
     wanted = "$(ORIGIN) $(RELEASE) $(COMPONENT) $(REPO_URI)"
     lines = run(["apt-get", "indextargets", "--format", wanted, "Created-By: Packages"]).splitlines()
     found = [line.split()[-3:] for line in sorted(lines, key=lambda line: not line.startswith("Debian "))]
@@ -43,14 +44,14 @@ def mirror():
 
 
 def source(suite):
-    """The line of a sources.list that stands for a suite."""
+    """Return the line of sources.list for a suite."""
     return f"deb [signed-by={KEYRING}] {mirror()} {suite} main"
 
 
 def packages(suite, architecture, names, folder, alone=False):
-    """Fetch packages of a suite, with all that they depend on, into a folder; returns them as Package records.
+    """Fetch packages of a suite with all dependencies into a folder; return them as Package records.
 
-    alone: without what they depend on.
+    alone: without dependencies.
     """
     for part in ("lists/partial", "archives/partial", "log", "preferences.d"):
         (folder / part).mkdir(parents=True, exist_ok=True)
@@ -97,7 +98,7 @@ def package_of(path):
 
 
 def unpack(chosen, root, without=()):
-    """Unpack packages below a root, which gets the merged /usr of today's Debian; nothing of theirs is run."""
+    """Unpack packages below a root with Debian's merged /usr; none of their scripts is run."""
     for part in ("bin", "sbin", "lib", "lib64"):
         (root / "usr" / part).mkdir(parents=True, exist_ok=True)
         if not (root / part).is_symlink():
@@ -112,23 +113,23 @@ def unpack(chosen, root, without=()):
 
 
 def cpio(folder, archive):
-    """Pack a folder as the kernel wants an initramfs; everything in it belongs to root."""
+    """Pack a folder in the kernel's format of an initramfs; root owns everything in it."""
     names = "\n".join(sorted(str(path.relative_to(folder)) for path in folder.rglob("*")))
     options = ["--create", "--format=newc", "--owner=0:0", "--quiet", f"--directory={folder}", f"--file={archive}"]
     run(["cpio", *options], stdin=names + "\n")
 
 
 def write_manifest(folder, chosen):
-    """Note beside an image from which packages it was made, one `name=version` a line."""
+    """Write the packages of an image beside it, one `name=version` a line."""
     lines = sorted({f"{package.name}={package.version}" for package in chosen})
     (folder / "manifest").write_text("\n".join(lines) + "\n")
 
 
 def image(name, recipe, make):
-    """The folder of an image, made by `make(folder, scratch)` unless one of the same recipe is there.
+    """Return the folder of an image, which `make(folder, scratch)` makes unless one of the same recipe exists.
 
-    The recipe is the text of the programs that make it, without this one. It is made beside and renamed, by one program
-    at a time; what an interrupted one left is removed.
+    The recipe is the text of the programs that make it, except for this one. Only one program at a time makes an image;
+    the remains of an interrupted one are removed.
     """
     digest = hashlib.sha256((recipe + Path(__file__).read_text()).encode()).hexdigest()[:12]
     target = cache() / f"{name}-{digest}"
@@ -158,7 +159,7 @@ def image(name, recipe, make):
 
 @contextlib.contextmanager
 def half_made(target):
-    """A folder that becomes the target when the block ends well, and is removed when it does not."""
+    """Make a folder that is renamed to the target if the block succeeds, and removed otherwise."""
     folder = target.with_name(target.name + ".new")
     folder.mkdir()
     try:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""screenshot.py --write [NAME ...]: take the pictures in docs/images whose page has changed, or those named, again."""
+"""screenshot.py --write [NAME ...]: retake the named pictures in docs/images, or those whose page has changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pictures import FOLDER, PICTURES, licence, outdated, path_of  # noqa: E402
 
 
 def write(browser: Browser, names: list[str]) -> None:
-    """Take the pictures with these names into docs/images, each with its licence."""
+    """Take these pictures into docs/images, each with its licence."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         for name in names:
@@ -32,7 +32,7 @@ def write(browser: Browser, names: list[str]) -> None:
 
 
 def main() -> int:
-    """0, or 1 with one sentence if there is no browser."""
+    """Return 0, or 1 with one sentence if there is no browser."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", required=True, help="write them into docs/images")
     parser.add_argument("names", nargs="*", choices=[*PICTURES, []], metavar="NAME")

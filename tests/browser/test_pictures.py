@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pictures of the documentation show the pages that the code makes.
+"""The pictures of the documentation show the current pages.
 
-`.venv/bin/python tests/browser/screenshot.py --write` takes those again whose page has changed.
+`.venv/bin/python tests/browser/screenshot.py --write` retakes those whose page has changed.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ OWN = (InputError, HostError, MeasureError)
 
 
 def strings(room: str) -> list[bytes]:
-    """All longer texts in the unit tests of a room, as a corpus for its parsers."""
+    """Return all longer texts in the unit tests of a room, as a corpus for its parsers."""
     found = set()
     for path in (UNIT / "plugins" / room).rglob("test_*.py"):
         texts = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
@@ -65,14 +65,14 @@ def files(pattern: str) -> list[bytes]:
 
 
 def whole_profile(data: bytes) -> object:
-    """All functions that the tuning calls with a profile's bytes."""
+    """Call all functions that the tuning calls with a profile's bytes."""
     one = profile.Profile(data)
     found = [(name, one.text(name), one.value(name), one.active(name)) for name in one.names()[:50]]
     for name, text, _value, _active in found:
         profile.value_of(text)
         wanted = one.wanted(name, "4711")
         if wanted is None:
-            raise AssertionError(f"nothing is wanted of {name!r}")
+            raise AssertionError(f"no line is wanted for {name!r}")
     return found
 
 
@@ -105,7 +105,7 @@ def wire_object(data: bytes) -> object:
 
 
 def network_tool(kind: type[Any], name: str) -> Callable[[str], object]:
-    """What reads the output of a network tool in a workload of this name."""
+    """Return the function that reads the output of a network tool in a workload of this name."""
     workload = kind("/usr/bin/tool", "1", ("10.0.0.2", 1), KINDS[name], 1)
     return lambda text: workload.read([text])
 
@@ -117,7 +117,7 @@ def nmon_snapshots(text: str) -> object:
 def sysstat_samples(text: str) -> object:
     try:
         return list(sysstat.Reader(text).samples())
-    except OverflowError as error:  # as window_of() says it
+    except OverflowError as error:  # as in window_of()
         raise CpuFileError(str(error)) from error
 
 

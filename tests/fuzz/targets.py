@@ -53,7 +53,7 @@ class Target:
 
 
 def open_folder(parent: Path) -> Path:
-    """A new folder that the owners of the files in it can reach, because code works with their rights."""
+    """Return a new folder that the owners of the files in it can reach, because code works with their rights."""
     folder = Path(tempfile.mkdtemp(dir=parent))
     for one in (folder, parent, parent.parent):
         if one.stat().st_mode & 0o077 == 0:
@@ -62,7 +62,7 @@ def open_folder(parent: Path) -> Path:
 
 
 def of_text(function: Callable[[str], object], corpus: Sequence[bytes]) -> Callable[..., object]:
-    """A parser of text, decoded as a Host does."""
+    """Return a target for a parser of text, decoded as a Host does."""
 
     def run(chance: random.Random, folder: Path) -> object:
         return function(mutation.mutated(chance.choice(corpus), chance, corpus).decode("utf-8", "replace"))
@@ -78,7 +78,7 @@ def of_bytes(function: Callable[[bytes], object], corpus: Sequence[bytes]) -> Ca
 
 
 def of_file(function: Callable[[Host], object], corpus: Sequence[bytes], path: str) -> Callable[..., object]:
-    """A parser of one file of a host; what it yields is read to the end."""
+    """Return a target for a parser of one file of a host; generators are read to the end."""
 
     def run(chance: random.Random, folder: Path) -> object:
         target = folder / path.lstrip("/")
@@ -94,7 +94,7 @@ def of_file(function: Callable[[Host], object], corpus: Sequence[bytes], path: s
 
 
 def specification(module: Any) -> dict[str, Any]:
-    """The argument spec that a module gives to AnsibleModule."""
+    """Return the argument spec that a module passes to AnsibleModule."""
     found: dict[str, Any] = {}
 
     class Caught(BaseException):
@@ -115,7 +115,7 @@ def specification(module: Any) -> dict[str, Any]:
 
 
 def tuning_arguments(kind: type[machines.Machine]) -> Callable[..., object]:
-    """A tuning's module in check mode on a tree, with random arguments."""
+    """Return a target that calls a tuning's module in check mode on a tree, with random arguments."""
     kept: list[machines.Machine] = []
 
     def run(chance: random.Random, folder: Path) -> object:
@@ -128,22 +128,22 @@ def tuning_arguments(kind: type[machines.Machine]) -> Callable[..., object]:
 
 
 def answered(result: dict[str, Any]) -> dict[str, Any]:
-    """A result must be JSON for Ansible."""
+    """Return the result, which must be valid JSON for Ansible."""
     json.dumps(result)
     return result
 
 
 def validated(specification: dict[str, Any], given: dict[str, Any]) -> dict[str, Any] | None:
-    """The options as a module gets them; None if ansible-core refuses them."""
+    """Return the options as a module gets them; None if ansible-core refuses them."""
     try:
         found = ArgumentSpecValidator(specification).validate(given)
     except OverflowError:
-        return None  # ansible-core's own, of an infinite number
+        return None  # raised by ansible-core itself for an infinite number
     return None if found.error_messages else found.validated_parameters
 
 
 def measure_arguments(chance: random.Random, folder: Path) -> object:
-    """The options of the workloads, from a playbook and as checked by a module."""
+    """Check the options of the workloads, from a playbook and as validated by a module."""
     tool = chance.choice([fio, openssl, command])
     if tool is command:
         figure = mutation.arguments(command.FIGURE, {"name": "rate", "pattern": "(?P<value>[0-9]+)"}, chance)
@@ -151,7 +151,7 @@ def measure_arguments(chance: random.Random, folder: Path) -> object:
         options = validated(command.OPTIONS, mutation.arguments(command.OPTIONS, usual, chance))
         return options and command.check([options])
     options = validated(tool.OPTIONS, mutation.arguments(tool.OPTIONS, {"directory": "/tmp"}, chance))
-    # sound options end with the error that the program is not there
+    # valid options end with the error that the program is missing
     return options and (tool.names(options, ""), tool.workloads(options, {"path": ""}, str(folder)))
 
 
@@ -169,7 +169,7 @@ def report_arguments(chance: random.Random, folder: Path) -> object:
 
 
 def captured_tree(chance: random.Random, folder: Path) -> object:
-    """platform_info, platform_settings_info and the tunings on a damaged tree of a real kernel."""
+    """Run platform_info, platform_settings_info and the tunings on a damaged tree of a real kernel."""
     entries = captured.entries(chance.choice(captured.names()))
     corpus = [text.encode("utf-8", "surrogateescape") for text in entries.values() if isinstance(text, str)]
     for path in chance.sample(sorted(entries), chance.randint(1, 5)):
@@ -186,7 +186,7 @@ def captured_tree(chance: random.Random, folder: Path) -> object:
     try:
         captured.grow(folder, entries)
     except OSError:
-        return None  # a folder in the place of a file: such a tree cannot exist
+        return None  # a folder in place of a file: such a tree cannot exist
     host = Host(str(folder))
     for top in ("proc", "sys"):
         (folder / top).mkdir(exist_ok=True)
@@ -211,7 +211,7 @@ def captured_tree(chance: random.Random, folder: Path) -> object:
 
 
 def journal(kind: type[machines.Machine]) -> Callable[..., object]:
-    """verify and rollback with a damaged journal; modules may refuse it, but must not raise an exception."""
+    """Return a target for verify and rollback with a damaged journal; modules may refuse it, but must not raise."""
     kept: list[Any] = []
 
     def run(chance: random.Random, folder: Path) -> object:
@@ -244,7 +244,7 @@ def journal(kind: type[machines.Machine]) -> Callable[..., object]:
 
 
 def record_folder(chance: random.Random, folder: Path) -> object:
-    """A report on a change whose files were damaged."""
+    """Report on a change whose files were damaged."""
     plan = Plan(change=CHANGE, rounds=2, runs=3, seed=chance.randrange(100))
     results = folder / "results"
     records = (record | {"histogram_us": "340:10,50,12 412:1"} for record in make_change(plan))
@@ -270,7 +270,7 @@ def record_folder(chance: random.Random, folder: Path) -> object:
 
 
 def imported(chance: random.Random, folder: Path) -> object:
-    """measurement_import of a damaged file."""
+    """Run measurement_import on a damaged file."""
     table = (
         "phase,started,elapsed_s,units,client.utilization_pct,client.cpus_online,server.utilization_pct\n"
         "before,2026-11-09T22:00:00+01:00,9399,60000000,80,128,44\nafter,2026-11-10T22:00:00+01:00,9008,60000000,83,128,46\n"
@@ -305,7 +305,7 @@ def imported(chance: random.Random, folder: Path) -> object:
 
 
 def cpu_imported(chance: random.Random, folder: Path) -> object:
-    """cpu_import of a damaged file."""
+    """Run cpu_import on a damaged file."""
     corpus = [*files("nmon/*.nmon"), *files("sysstat/*.json")]
     source = folder / "cpu"
     source.write_bytes(mutation.mutated(chance.choice(corpus), chance, corpus))
@@ -318,7 +318,7 @@ def cpu_imported(chance: random.Random, folder: Path) -> object:
 
 
 TREES = [kind for kind in machines.MACHINES if kind is not machines.RpsReal]
-# An action fails with AnsibleError.
+# Actions fail with AnsibleError.
 ACTIONS = (AnsibleError,)
 TARGETS: list[Target] = [
     *(Target(name, "parsers", 100, of_text(parse, corpus), ok) for name, (parse, corpus, ok) in OF_TEXT.items()),

@@ -282,7 +282,7 @@ class _Boot:
         return found + (self.written("tuned", runs, self._profile.writes[again:]) if again is not None else [])
 
     def written(self, what, runs, writes, ours_follows=False):
-        """The conflicts of a tool's writes, of which the last one wins.
+        """The conflicts of a tool's writes; the last one wins.
 
         ours_follows: whether our own value is set again after them.
         """

@@ -159,19 +159,9 @@ class RecordedTuning:
     """Why the tuning does not count as absent before and in force after."""
 
     @property
-    def title(self) -> str:
-        """Name and subject."""
-        return f"{self.name} {self.subject}".strip()
-
-    @property
     def where(self) -> str:
         """Name, subject and host."""
-        return f"{self.title} on {self.host}"
-
-    @property
-    def differs(self) -> bool:
-        """Whether the states have nothing in common."""
-        return bool(self.states["before"] and self.states["after"]) and not self.states["before"] & self.states["after"]
+        return f"{self.name} {self.subject}".strip() + f" on {self.host}"
 
     @property
     def took_effect(self) -> bool | None:
@@ -210,7 +200,7 @@ class RecordedTuning:
             self.states["before"].add(_in_force(self.found))
         shared = self.states["before"] & self.states["after"]
         if shared and self.states["before"] != self.states["after"] and self.took_effect:
-            self.block(f"{self.title} had the same value in rounds of both phases")
+            self.block(f"{self.where} had the same value in rounds of both phases")
         for phase, values in self.states.items():
             if len(values) > 1:
                 self.block(f"{self.where} was not the same in all rounds of the state {phase}")
@@ -253,19 +243,19 @@ class Tunings:
             return None
         tunings = [tuning for host in hosts for tuning in self.hosts.get(host, ())]
         blocked = next((tuning.blocks for tuning in tunings if tuning.blocks), None)
-        return blocked or (None if any(tuning.differs for tuning in tunings) else NOTHING_CHANGED)
+        states = [[*tuning.states.values()] for tuning in tunings]
+        differ = any(before and after and before.isdisjoint(after) for before, after in states)
+        return blocked or (None if differ else NOTHING_CHANGED)
 
     def swapped(self, states: Mapping[str, Sequence[Round]]) -> str | None:
         """A sentence if the fingerprints of each state show the CPU masks that RPS had in the other one."""
         item = next(item for rounds in states.values() for item in rounds)
         for place, host in enumerate((item.host, item.peer)):
-            for tuning in self.hosts.get(host, ()):
-                if tuning.name != "rps":
-                    continue
-                wanted, shown = (
-                    [_all_masks(known) for known in both]
-                    for both in (tuning.states.values(), _shown_masks(states, place, tuning.subject))
-                )
+            ends = [{one.ends[place] for one in states[state]} - {None} for state in ("before", "after")]
+            for tuning in (tuning for tuning in self.hosts.get(host, ()) if tuning.name == "rps"):
+                over = [[end for end in known if end and end.must[INTERFACE] == tuning.subject] for known in ends]
+                shown = [_all_masks(end.shown[RPS_CPUS] or "" for end in known) for known in over]
+                wanted = [_all_masks(known) for known in tuning.states.values()]
                 if wanted[0] != wanted[1] and shown == wanted[::-1]:
                     return f"the labels of the states are swapped: on {host} the rounds before show RPS as it was after"
         return None
@@ -273,12 +263,6 @@ class Tunings:
     def __iter__(self) -> Iterator[RecordedTuning]:
         """All tunings, by host, name and subject."""
         return chain.from_iterable(self.hosts.values())
-
-
-def _shown_masks(states: Mapping[str, Sequence[Round]], place: int, interface: str) -> list[set[str]]:
-    """The texts of ``rps_cpus`` of an end before and after, of rounds over this interface."""
-    ends = [{item.ends[place] for item in states[state]} - {None} for state in ("before", "after")]
-    return [{end.shown[RPS_CPUS] or "" for end in known if end and end.must[INTERFACE] == interface} for known in ends]
 
 
 def _all_masks(texts: Iterable[str]) -> set[frozenset[tuple[str, str]]]:

@@ -35,16 +35,6 @@ Kpis = Mapping[str, kpi.Kpi | None]
 """Of one end in each state."""
 
 
-class CpuCost(NamedTuple):
-    """Everything about CPU time that an entry of the report holds, and the costs of the rounds."""
-
-    kpi: Part
-    secondary: list[Part]
-    flags: list[str]
-    guards: list[Guard]
-    costs: Costs
-
-
 class _Used(NamedTuple):
     """The CPU time of one end in one state: that of its runs, and the rate and share that the idle machine uses."""
 
@@ -56,23 +46,24 @@ class _Used(NamedTuple):
 _Ends = Mapping[str, Mapping[str, _Used]]
 
 
-class _Doubt(NamedTuple):
-    """Why the costs of an end cannot be compared; ``guard`` if that can also explain an improvement."""
-
-    flag: str
-    guard: str | None = None
-    comparable: bool = True
-    """The figures mean the same in both states, even if other work changed."""
+Doubt = tuple[str, str, bool]
+"""Why a difference in cost may come from elsewhere: a flag; a guard if that may also explain an improvement, else "";
+whether the figures mean the same in both states."""
 
 
-def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost:
-    """The CPU cost of both states; ``useful``: the rounds that have data. Nothing is tested unless ``comparable``."""
+def cpu_cost(
+    useful: States, limits: Limits, comparable: bool = True
+) -> tuple[Part, list[Part], list[str], list[Guard], Costs]:
+    """The KPIs of both states, their tests, flags and guards as the report has them, and the costs of the rounds.
+
+    ``useful``: the rounds that have data. Nothing is tested unless ``comparable``.
+    """
     used = {side: {phase: _used(useful[phase], index) for phase in PHASES} for index, side in enumerate(SIDES)}
     kpis = {side: {phase: _kpi(known) for phase, known in both.items()} for side, both in used.items()}
     shared = _shared(useful)
     ends = SIDES[:1] if shared else SIDES
     doubts = {side: [*_doubts(useful, used, side, shared, limits)] for side in ends}
-    tested = [side for side in ends if comparable and all(doubt.comparable for doubt in doubts[side])]
+    tested = [side for side in ends if comparable and all(same for _flag, _guard, same in doubts[side])]
     costs = {
         side: {
             slot: cost
@@ -110,11 +101,11 @@ def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost
                 f"the CPU time of one {work} is {gain(found.ratio)} (p = {p:.2g} after Holm's correction){but}."
             )
     every = [doubt for side in ends for doubt in doubts[side]]
-    return CpuCost(
+    return (
         {"shared_kernel": shared, **{side: _numbers(kpis[side]) if side in ends else None for side in SIDES}},
         entries,
-        [doubt.flag for doubt in every],
-        [*map(Guard, _stolen(kpis)), *(Guard(doubt.guard) for doubt in every if doubt.guard)],
+        [flag for flag, _guard, _same in every],
+        [*map(Guard, [*_stolen(kpis), *(guard for _flag, guard, _same in every if guard)])],
         {side if len(ends) > 1 else "machine": costs[side] for side in tested},
     )
 
@@ -158,12 +149,12 @@ def _numbers(known: Kpis) -> Part | None:
 
 def _costs(rounds: Sequence[Round], index: int, idle: float | None) -> dict[Slot, float]:
     """Net CPU cost of each round that has one; ``idle``: of the whole state, because single windows are short."""
-    sums = {(item.phase, item.number): item.cpu[index] for item in rounds}
+    sums = {item.slot: item.cpu[index] for item in rounds}
     costs = {slot: kpi.cost_us(total, idle) for slot, total in sums.items() if total is not None}
     return {slot: cost for slot, cost in costs.items() if cost is not None}
 
 
-def _doubts(useful: States, used: _Ends, side: str, shared: bool, limits: Limits) -> Iterator[_Doubt]:
+def _doubts(useful: States, used: _Ends, side: str, shared: bool, limits: Limits) -> Iterator[Doubt]:
     """Why a difference between the costs of an end may come from elsewhere."""
     index = SIDES.index(side)
     old, new = used[side].values()
@@ -175,23 +166,17 @@ def _doubts(useful: States, used: _Ends, side: str, shared: bool, limits: Limits
         sources[phase] = sorted({OWN if name in OWN_SOURCES else str(name) for name in names})
     if len({*sources["before"], *sources["after"]}) > 1:
         named = [" and ".join(sources[phase]) for phase in PHASES]
-        yield _Doubt(
-            f"the CPU time of the {side} comes from {named[0]} before the change and from {named[1]} after:"
-            " the costs are not comparable.",
-            comparable=False,
-        )
+        come = f"the CPU time of the {side} comes from {named[0]} before the change and from {named[1]} after"
+        yield f"{come}: the costs are not comparable.", "", False
     if (old.rate is None) != (new.rate is None):
         one = "after" if old.rate is None else "before"
-        yield _Doubt(
-            f"idle windows of the {side} are known only {one} the change: the costs are not comparable, because the"
-            " background is subtracted from only one of them.",
-            comparable=False,
-        )
+        why = "the costs are not comparable, because the background is subtracted from only one of them"
+        yield f"idle windows of the {side} are known only {one} the change: {why}.", "", False
     moved_by = list(_background_moved(used[side].values(), side, limits))
     yield from moved_by or _others_moved(used, side, shared)
 
 
-def _background_moved(states: Iterable[_Used], side: str, limits: Limits) -> Iterator[_Doubt]:
+def _background_moved(states: Iterable[_Used], side: str, limits: Limits) -> Iterator[Doubt]:
     """A doubt if the CPU use of the idle machine differs by 5 % of its CPUs, or by a material part of the cost."""
     rates, shares, net = [], [], []
     for total, rate, share in states:
@@ -206,7 +191,7 @@ def _background_moved(states: Iterable[_Used], side: str, limits: Limits) -> Ite
         yield _doubt_about_others(moved, shares)
 
 
-def _others_moved(used: _Ends, side: str, shared: bool) -> Iterator[_Doubt]:
+def _others_moved(used: _Ends, side: str, shared: bool) -> Iterator[Doubt]:
     """A doubt if other processes used more or less CPU during the runs than the tool's own ones explain.
 
     Only for the client: on the other end, SAP's servers do the work, and they are not the tool's processes.
@@ -222,13 +207,10 @@ def _others_moved(used: _Ends, side: str, shared: bool) -> Iterator[_Doubt]:
         yield _doubt_about_others(moved, known)
 
 
-def _doubt_about_others(moved: str, shares: Sequence[float]) -> _Doubt:
+def _doubt_about_others(moved: str, shares: Sequence[float]) -> Doubt:
     """The doubt that other work causes; less of it may also explain an improvement."""
-    fell = shares[0] - shares[1] > MOVED_POINTS
-    return _Doubt(
-        f"{moved}: the change alone does not explain a difference in CPU cost.",
-        f"{moved}: this may explain an improvement." if fell else None,
-    )
+    guard = f"{moved}: this may explain an improvement." if shares[0] - shares[1] > MOVED_POINTS else ""
+    return f"{moved}: the change alone does not explain a difference in CPU cost.", guard, True
 
 
 def _others_pct(total: kpi.CpuSum | None, server: kpi.CpuSum | None, shared: bool) -> float | None:

@@ -54,7 +54,8 @@ MORE_VARIABLES = "Add the other extra variables (-e) of that run. They may be se
 
 def next_steps(report: Report, comparisons: Sequence[Comparison]) -> list[str]:
     """Return the steps for a report that lacks only them; never empty."""
-    rows, verdict, missing = report["pooled"], report["verdict"], _about_missing(report)
+    rows, verdict = report["pooled"], report["verdict"]
+    missing = ["See under Not measured which hosts are missing, and why."] if report["not_measured"] else []
     if report["experiment"]:
         return _with_remarks(report, [*_of_experiment(report, report["experiment"], rows), *missing])
     ours = [item for item in comparisons if not item.entry["control"]]
@@ -188,10 +189,6 @@ def _of_experiment(report: Report, experiment: Mapping[str, Any], rows: Sequence
         f"Nothing was kept. To keep {winner}, write its settings into the inventory and apply them: `{site} -e"
         f" {asked}`."
     ]
-
-
-def _about_missing(report: Report) -> list[str]:
-    return ["See under Not measured which hosts are missing, and why."] if report["not_measured"] else []
 
 
 def _measure_again(report: Report, rounds: str = "") -> str:

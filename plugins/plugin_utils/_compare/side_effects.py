@@ -122,8 +122,8 @@ def _failed_rounds(comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], 
     """Rounds before and after in which a run failed, and all of them."""
     slots: dict[Slot, bool] = {}
     for item in comparisons:
-        for slot, failed in item.failed.items():
-            slots[slot] = slots.get(slot, False) or failed
+        for one in item.everything:
+            slots[one.slot] = slots.get(one.slot, False) or bool(one.failed)
     states = [[failed for (state, _number), failed in slots.items() if state == wanted] for wanted in PHASES]
     return (sum(states[0]), sum(states[1])), (len(states[0]), len(states[1]))
 
@@ -147,7 +147,7 @@ def resent(hosts: Hosts, contrasts: int) -> tuple[list[Guard], list[str]]:
 
 def _resent(rounds: Sequence[Round]) -> tuple[str, float]:
     """What to say if there are twice as many TCP retransmits per run after the change, and some more; one-sided p."""
-    slots = by_key(((item.phase, item.number), item) for item in rounds if item.retransmits is not None)
+    slots = by_key((item.slot, item) for item in rounds if item.retransmits is not None)
     sums: dict[str, list[tuple[float, int]]] = {state: [] for state in PHASES}
     for (state, _number), found in slots.items():
         count = sum(item.retransmits or 0.0 for item in found)
@@ -176,7 +176,9 @@ def dearer(hosts: Hosts, contrasts: int, material: float) -> list[Guard]:
     sure = gates.sure({key: p for key, (_ratio, p) in tested.items()}, gates.FALSE_HARM)
     sentences = []
     for end, found in logs.items():
-        ratio, p = _tested(_means(map(_around_zero, found.values()))) or (1.0, 1.0)
+        middles = {host: median([*logs.values()]) if logs else 0.0 for host, logs in found.items()}
+        around_zero = [{slot: log - middles[host] for slot, log in logs.items()} for host, logs in found.items()]
+        ratio, p = _tested(_means(around_zero)) or (1.0, 1.0)
         where = [host for its, host in sure if its == end and beyond(tested[end, host][0], material)]
         text = f"one {unit} costs more CPU time on the {end}"
         if p <= gates.HARM_P / contrasts and beyond(ratio, material):
@@ -199,8 +201,3 @@ def _means(series: Iterable[Mapping[Slot, float]]) -> dict[Slot, float]:
     """The mean of each round that all series have."""
     known = list(series)
     return {slot: fmean([logs[slot] for logs in known]) for slot in known[0] if all(slot in logs for logs in known)}
-
-
-def _around_zero(logs: Mapping[Slot, float]) -> dict[Slot, float]:
-    middle = median([*logs.values()]) if logs else 0.0
-    return {slot: log - middle for slot, log in logs.items()}

@@ -80,8 +80,9 @@ class Recording:
             name, subject = row["name"], row["subject"]
             if nothing_used(row) and not self.judges:
                 # predictions, such as those of an experiment, are not drift once there is nothing to take back
-                for key in [key for key, one in kept.rows.items() if key[0] == name and _drifted(one)]:
-                    del kept.rows[key]
+                for key, one in [*kept.rows.items()]:
+                    if key[0] == name and "drifted" in (one["verdict"], one.get("waiver", one)["verdict"]):
+                        del kept.rows[key]
             # the last row of a subject counts: before_after sets and takes back many times
             earlier = kept.rows.get((name, subject))
             if self.judges and earlier and (earlier["verdict"], row["verdict"]) == ("changed", "compliant"):
@@ -164,10 +165,6 @@ class Recording:
         text = str.__str__(name)
         host: Host = {"host": text, "outcome": outcome, "message": said, "rows": rows, "platform": kept.platform}
         return host, kept.waivers.values(), kept.problems
-
-
-def _drifted(row: WaivedRow) -> bool:
-    return "drifted" in (row["verdict"], row["waiver"]["verdict"] if "waiver" in row else "")
 
 
 def _keep_call(kept: _Host, answer: Answer) -> None:

@@ -227,7 +227,7 @@ def finished(
 ) -> dict[str, set[Step]]:
     """The finished steps of each of these hosts: they have a tunings file, and a measurement if the host has any."""
     planned = set(steps(experiment))
-    measured = by_key((item.host, (item.phase, item.number)) for item in records)
+    measured = by_key((item.host, item.slot) for item in records)
     tuned = by_key((file["host"], (file["phase"], file["round"])) for file in tunings)
     return {
         host: planned.intersection(tuned.get(host, ())).intersection(measured.get(host) or planned) for host in hosts

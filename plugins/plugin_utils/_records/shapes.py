@@ -29,7 +29,7 @@ Stamp = Annotated[str, stamp]
 """UTC in ISO 8601 with Z."""
 
 if TYPE_CHECKING:
-    from typing_extensions import NotRequired
+    from typing import NotRequired
 else:
 
     class NotRequired:  # Python 3.11 has it

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of Receive Flow Steering, of which a system has one: the sysctl net.core.rps_sock_flow_entries."""
+"""The one table of Receive Flow Steering of a system: the sysctl net.core.rps_sock_flow_entries."""
 
 import re
 

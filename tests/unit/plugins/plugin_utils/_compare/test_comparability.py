@@ -189,7 +189,7 @@ def not_taken_back():
     [
         (tunings_of(after=OFF, verdict="compliant"), NOTHING_CHANGED),
         ([{**item, "host": "db1"} for item in tunings_of()], NOTHING_CHANGED),
-        (with_round_4("after", "00000000"), "rps hsi0 had the same value in rounds of both phases"),
+        (with_round_4("after", "00000000"), "rps hsi0 on app2 had the same value in rounds of both phases"),
         # changed by hand, to a value that neither state has: the rounds of this one have nothing in common all the same
         (with_round_4("before", "00000002"), "rps hsi0 on app2 was not the same in all rounds of the state before"),
         (with_round_4("after", "00000002"), "rps hsi0 on app2 was not the same in all rounds of the state after"),

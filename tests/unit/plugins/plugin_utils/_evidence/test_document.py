@@ -13,7 +13,7 @@ import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._answers import rows
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, files, shapes
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import VERDICTS
 from documents import put, schema_errors, schema_of
 from evidence_samples import build, result, row, run
 
