@@ -204,3 +204,17 @@ def test_a_server_that_is_gone_is_started_again(tmp_path: Path) -> None:
     records = [json.loads(path.read_text()) for path in (tmp_path / "results" / "c1" / "app1").iterdir()]
     assert sorted(record["round"] for record in records) == [1, 2]
     assert all(run["ok"] for record in records for run in record["runs"])
+
+
+@pytest.mark.gate
+def test_a_calibration_writes_nothing_in_check_mode_and_needs_something_to_measure(tmp_path: Path) -> None:
+    commands = [{"name": "sleep", "argv": ["/bin/sleep", "0.02"]}]
+    given = {**LOCAL, **QUICK, "measure_workloads": ["command"], "measure_commands": commands, "calibrate_rounds": 8}
+    code, text = play(tmp_path, {"app1": given}, "calibrate", "--check")
+    assert code == 0, text
+    assert "there is no record of the calibration calibration below results" in text
+    assert {path.name for path in tmp_path.iterdir()} == {"hosts.yml", "play.yml"}
+    code, text = play(tmp_path, {"app1": {**given, "measure_workloads": ["niping"]}}, "calibrate")
+    assert code == 2
+    assert "no host of this play has a measure_peer, so there is nothing to measure" in text
+    assert not list(tmp_path.glob("results/*/*"))
