@@ -84,7 +84,7 @@ SANITY_COMMAND = ["sanity", "--exclude", "tests/", "--exclude", "molecule/"]
 # Automation Hub leaves these tests out.
 NOT_ON_THE_HUB = ["import", "validate-modules", "pslint", "ansible-doc"]
 # They use an installed collection: the session installed runs them, not lab.
-INSTALLED = [f"tests/lab/test_{name}.py" for name in ("start", "site", "image", "runner")]
+INSTALLED = [f"tests/lab/test_{name}.py" for name in ("start", "image", "runner")]
 
 nox.options.default_venv_backend = "none"
 nox.options.error_on_external_run = False

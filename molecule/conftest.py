@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests of every scenario read: the state of a host, and what playbooks and modules say about it."""
+"""Fixtures for every scenario: the state of a host, and what playbooks and modules report about it."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ STORED = (
     " | sort | xargs -r sha256sum"
 )
 
-# {process id of each process of the instance: whether it has loaded the library}
+# prints {process id of each process of the instance: whether it has loaded the library}
 LOADED = """
 import glob, json
 found = {}
@@ -33,7 +33,7 @@ for folder in glob.glob("/proc/[0-9]*"):
 print(json.dumps(found))
 """
 
-SAID = {}  # what the playbooks of this stage have said
+SAID = {}  # the results of the playbooks of this stage
 
 
 def pytest_collection_modifyitems(config, items):
@@ -44,14 +44,14 @@ def pytest_collection_modifyitems(config, items):
 
 
 def host_of(item):
-    """The name of the host on which a test runs; None for one that asks no host."""
+    """Return the name of the host on which a test runs; None if it needs no host."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     return parameters["_testinfra_host"].backend.get_hostname() if "_testinfra_host" in parameters else None
 
 
 @pytest.fixture
 def eventually():
-    """Whether something becomes true, on a machine that is slow and busy."""
+    """Return a function that waits until a condition is true, even on a slow and busy machine."""
 
     def wait(true, seconds=300):
         end = time.monotonic() + seconds
@@ -66,26 +66,26 @@ def eventually():
 
 @pytest.fixture
 def masks(host):
-    """Every queue file of every interface of the host, as text."""
+    """Return every queue file of every interface of the host as text."""
     return host.check_output(QUEUES)
 
 
 @pytest.fixture
 def stored(host):
-    """Every file with which a tuning can be stored, with its checksum."""
+    """Return every file in which a tuning can store values, with its checksum."""
     return host.check_output(STORED)
 
 
 @pytest.fixture
 def memory(host):
-    """A file in which one stage leaves something for a later one, for each host."""
+    """Return the path of a file, one for each host, with which a stage passes data to a later one."""
     folder = Path(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"])
     return folder / f"memory-{host.backend.get_hostname()}.json"
 
 
 @pytest.fixture
 def remembered(memory):
-    """What the stage before the first change left for this one."""
+    """Return the data saved before the first change."""
     return json.loads(memory.read_text())
 
 
@@ -103,11 +103,11 @@ def ansible(*command):
 
 
 @pytest.fixture
-def play(host):  # asked for so that the tests stay in their order: pytest would let those without a host run last
-    """Run a playbook of the collection: its exit status, what it printed, and the changed tasks of each host."""
+def play(host):  # needs `host` so that the tests keep their order: pytest would run those without a host last
+    """Return a function that runs a playbook: its exit status, its output, and the changed tasks of each host."""
 
     def run(name, *arguments):
-        # all rows in the table, also compliant ones
+        # show all rows in the table, including compliant ones
         verbose = ["-v"] if name in ("verify", "site", "rollback") else []
         done = ansible("ansible-playbook", f"zpower.sap_tuning.{name}", *verbose, *arguments)
         text = done.stdout + done.stderr
@@ -119,13 +119,13 @@ def play(host):  # asked for so that the tests stay in their order: pytest would
 
 @pytest.fixture
 def name(host):
-    """This host's name in the inventory."""
+    """Return this host's name in the inventory."""
     return host.backend.get_hostname()
 
 
 @pytest.fixture
 def told(play):
-    """Run a playbook, once for all hosts: its status, what it printed, and the changed tasks of each host."""
+    """Return a function that runs a playbook once for all hosts: its status, output, and changed tasks of each host."""
 
     def run(*arguments):
         if arguments not in SAID:
@@ -137,7 +137,7 @@ def told(play):
 
 @pytest.fixture
 def verdicts(name):
-    """{(tuning, subject): verdict} of this host in the table that a playbook printed."""
+    """Return a function that reads {(tuning, subject): verdict} of this host from the table of a playbook."""
 
     def read(text):
         row = rf"^{name} +(\w+) +(\S+) .*  (\w+(?: \w+)?)$"
@@ -149,7 +149,7 @@ def verdicts(name):
 
 @pytest.fixture
 def about(name):
-    """The parts of a playbook's output that begin with a result of this host."""
+    """Return a function that extracts this host's results from the output of a playbook."""
 
     def parts(text):
         results = re.split(r"^(?=(?:ok|changed|fatal|failed|skipping|included|TASK|PLAY)\b)", text, flags=re.MULTILINE)
@@ -160,7 +160,7 @@ def about(name):
 
 @pytest.fixture
 def module(host):
-    """Call a module of the collection on this host: its result."""
+    """Return a function that calls a module of the collection on this host and returns its result."""
 
     def run(name, **arguments):
         words = ["--one-line", "-m", f"zpower.sap_tuning.{name}", "-a", json.dumps(arguments) if arguments else ""]
@@ -174,7 +174,7 @@ def module(host):
 
 @pytest.fixture
 def online(host):
-    """The mask of all online CPUs, worked out from the kernel's own list."""
+    """Return the mask of all online CPUs, calculated from the kernel's list."""
     mask = 0
     for part in host.check_output("cat /sys/devices/system/cpu/online").split(","):
         first, _dash, last = part.partition("-")
@@ -184,13 +184,13 @@ def online(host):
 
 @pytest.fixture
 def boot(host):
-    """An id of the present boot."""
+    """Return the id of the current boot."""
     return host.check_output("cat /proc/sys/kernel/random/boot_id")
 
 
 @pytest.fixture
 def broken(host):
-    """Run one command on the host for the length of a block, and another after it."""
+    """Return a context manager that runs one command on the host at the start and another one at the end."""
 
     @contextlib.contextmanager
     def run(breaks, mends):
@@ -205,7 +205,7 @@ def broken(host):
 
 @pytest.fixture
 def platform(host, module):
-    """The facts of platform_info, which are the same as what other programs on this host say."""
+    """Return the facts of platform_info after comparing them with other programs on this host."""
     facts = module("platform_info")["ansible_facts"]["zpower_platform"]
     said = {row["field"]: row["data"] for row in json.loads(host.check_output("LC_ALL=C lscpu -J"))["lscpu"]}
     assert facts["architecture"] == said["Architecture:"]
@@ -219,26 +219,26 @@ def platform(host, module):
 
 @pytest.fixture
 def sysctls(host):
-    """{name: value} of net.smc; empty without the module."""
+    """Return {name: value} of net.smc; empty without the module."""
     text = host.run("cd /proc/sys/net/smc && grep . *").stdout
     return dict(line.split(":") for line in text.splitlines())
 
 
 @pytest.fixture
 def profile(host):
-    """The profile of the instance with SMC when asked."""
+    """Return a function that reads the profile of the instance with SMC."""
     return lambda: host.check_output("cat /usr/sap/PRD/SYS/profile/PRD_D00_*")
 
 
 @pytest.fixture
 def preloaded(host):
-    """Whether the processes of the instance with SMC have loaded the library, all in one set."""
+    """Return in one set whether the processes of the instance with SMC have loaded the library."""
     return set(json.loads(host.check_output("python3 -c %s", LOADED)).values())
 
 
 @pytest.fixture
 def record(play, name):
-    """The lines of verify about the instance with SMC, and the status of the playbook."""
+    """Return a function that runs verify for the instance with SMC: its status and the lines about the profile."""
 
     def look():
         status, text, _changed = play("verify", "--limit", name, "--tags", "smc")

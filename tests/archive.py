@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Build the archive for `ansible-galaxy collection install` below build/. Git and ansible-core are enough.
 
-README.md and those of the roles are shown on Galaxy, where a relative link leads nowhere: in the archive, their links
-lead to the forge, at the tag of the version. In a checkout they stay relative.
+Galaxy shows README.md and those of the roles, where a relative link leads nowhere: in the archive, their links lead to
+the forge, at the tag of the version. In a checkout they stay relative.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHIPPED_TESTS = {"tests", "tests/config.yml"}
 
 
 def absolute(text: str, page: PurePosixPath, files: Path) -> str:
-    """The text of a page of the tree `files` with links to the forge, at the tag of the version."""
+    """Return the text of a page of the tree `files` with links to the forge, at the tag of the version."""
 
     def new(link: str) -> str:
         name, hash_sign, anchor = link.partition("#")
@@ -42,9 +42,9 @@ def absolute(text: str, page: PurePosixPath, files: Path) -> str:
 
 
 def build(files: Path | None = None, target: Path = HERE / "build") -> Path:
-    """The path of the archive, which holds only files for users. The same files of the same commit give the same bytes.
+    """Return the path of the archive, which holds only files for users. The same files of a commit give the same bytes.
 
-    files: the tree of the collection, in which links are replaced, otherwise a copy of the checkout. SystemExit names
+    files: the tree of the collection, in which links are replaced; by default a copy of the checkout. SystemExit names
     files that are not for users.
     """
     if files is None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copies of this checkout, for tools and tests that need a tree of their own."""
+"""Copy this checkout for tools and tests that need their own tree."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""For all tests: the examples of property tests, and a skip that fails in CI. Runs on Python 3.6 too."""
+"""For all tests: the examples of property tests, and skipped tests that fail in CI. Runs on Python 3.6 too."""
 
 import os
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-# The same examples in every run, none stored, and no time limit, so that a failure is reproducible everywhere. A run in
-# random order (SHUFFLE, see noxfile.py) also has random examples, and prints the number that repeats both.
+# The same examples in every run, not stored and without a time limit, so that a failure is reproducible everywhere. A
+# run in random order (SHUFFLE, see noxfile.py) also has random examples and prints the number that repeats both.
 settings.register_profile(
     "zpower",
     derandomize="SHUFFLE" not in os.environ,

@@ -9,11 +9,11 @@ compares all these files with what they are generated from.
 In the two YAML files, everything above MARK is written by hand. A variable above it is not generated: one that only the
 role has, or one with another default or other choices than the module's option.
 
-A tuning that is a table of sysctls gets its module, too, and any tuning gets rows in the tables of the pages on all
-tunings: once, from its table and its page. Then they are edited by hand.
+A new tuning with a table of sysctls also gets its module, and any new tuning gets rows in the pages on all tunings.
+They are written once, from its table and its page, and then edited by hand.
 
-The imports of all tunings in plugins/modules/tunings.py are written from the files in _tunings, like the actions of
-their modules in meta/runtime.yml.
+The imports in plugins/modules/tunings.py are generated from the files in _tunings, and so are the actions of their
+modules in meta/runtime.yml.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CALL_BEGIN, CALL_END = "    # begin: the files in _tunings, by make generate\n",
 ROUTING = HERE / "meta" / "runtime.yml"
 ROUTING_BEGIN, ROUTING_END = "    # begin: modules whose answers one action parses, by make generate\n", "    # end\n"
 GROUP_BEGIN, GROUP_END = "  # begin: the modules of the tunings, by make generate\n", "  # end\n"
-# Modules of hosts that need nothing of the controller. platform_info, of which the action has its name, is another.
+# Modules that need nothing from the controller. platform_info is another one; the action has its name.
 PLAIN = sorted([*MODULE_OF.values(), "leftovers_info"])
 WIDTH = 124
 # A new file has the licence of this one.
@@ -163,7 +163,7 @@ if __name__ == "__main__":
 
 
 def documentation(path: Path) -> dict[str, Any]:
-    """The DOCUMENTATION of a module or of a fragment."""
+    """Return the DOCUMENTATION of a module or of a fragment."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if (
             isinstance(node, ast.Assign)
@@ -175,14 +175,14 @@ def documentation(path: Path) -> dict[str, Any]:
 
 
 def redirects(top: Path = HERE) -> dict[str, str]:
-    """The new name of each module that has an old one, by that."""
+    """Return {old name: new name} of renamed modules."""
     routing = yaml.safe_load((top / "meta" / "runtime.yml").read_text("utf-8")).get("plugin_routing", {})
     routes = routing.get("modules", {})
     return {old: route["redirect"].rpartition(".")[2] for old, route in routes.items() if "redirect" in route}
 
 
 def options_of(module: str) -> dict[str, dict[str, Any]]:
-    """The options that users set, in the order of the tables."""
+    """Return the options that users set, in the order of the tables."""
     found = documentation(MODULES / f"{module}.py")
     shared = [one.rpartition(".")[2] for one in found.get("extends_documentation_fragment", [])]
     own = [documentation(FRAGMENTS / f"{one}.py")["options"] for one in shared] + [found["options"]]
@@ -198,7 +198,7 @@ def paragraphs(option: dict[str, Any]) -> list[str]:
 
 
 def of_role(text: str, role: str, options: dict[str, Any]) -> str:
-    """The text with the role's variables in the place of the module's options."""
+    """Return the text with the role's variables in place of the module's options."""
     return re.sub(r"O\((\w+)", lambda found: f"O({role}_{found[1]}" if found[1] in options else found[0], text)
 
 
@@ -209,7 +209,7 @@ def as_markdown(text: str, role: str, options: dict[str, Any]) -> str:
 
 
 def spec_of(option: dict[str, Any], role: str, options: dict[str, Any]) -> dict[str, Any]:
-    """An option as an entry of argument_specs.yml, with the first paragraph of its description.
+    """Return an option as an entry of argument_specs.yml, with the first paragraph of its description.
 
     A variable that is null by default cannot have choices, and defaults of suboptions would have no effect.
     """
@@ -225,12 +225,12 @@ def spec_of(option: dict[str, Any], role: str, options: dict[str, Any]) -> dict[
 
 
 def flow(value: Any) -> str:
-    """A value in one line of YAML; nothing for null."""
+    """Return a value in one line of YAML; empty for null."""
     return "" if value is None else yaml.safe_dump([value], default_flow_style=True, width=1000).strip()[1:-1]
 
 
 class Dumper(yaml.SafeDumper):
-    """Lists in one line if they fit, dictionaries in a line per key."""
+    """Write lists in one line if they fit, and dictionaries with one line per key."""
 
     def represent_sequence(self, tag: str, sequence: Any, flow_style: bool | None = None) -> yaml.SequenceNode:
         return super().represent_sequence(tag, sequence, flow_style=len(flow(list(sequence))) < WIDTH)
@@ -245,7 +245,7 @@ def indented(value: Any, blanks: int) -> str:
 
 
 def below_mark(path: Path, read: Callable[[Any], dict[str, Any]], made: Callable[[str], str], names: list[str]) -> str:
-    """The file with the generated variables below its mark, without those that stand above it."""
+    """Return the file with the generated variables below its mark, except for those above it."""
     by_hand, mark, _old = path.read_text("utf-8").partition(MARK)
     if not mark:
         raise ValueError(f"{path} has no line '{MARK.strip()}'")
@@ -281,7 +281,7 @@ def replaced(whole: str, text: str, begin: str, end: str, path: Path) -> str:
 
 
 def files(role: str) -> Iterator[tuple[Path, str]]:
-    """The generated files of a role with their texts."""
+    """Yield the generated files of a role with their texts."""
     options, folder = options_of(MODULE_OF[role]), ROLES / role
     names = [f"{role}_{name}" for name in options]
 
@@ -305,7 +305,7 @@ def files(role: str) -> Iterator[tuple[Path, str]]:
 
 
 def class_of(tuning: str) -> str:
-    """The name of the class of a tuning."""
+    """Return the name of a tuning's class."""
     path = FOLDER / f"{tuning}.py"
     for node in ast.parse(path.read_text("utf-8")).body:
         if isinstance(node, ast.ClassDef) and any(ast.unparse(one) == f"name = '{tuning}'" for one in node.body):
@@ -314,7 +314,7 @@ def class_of(tuning: str) -> str:
 
 
 def call() -> str:
-    """plugins/modules/tunings.py with an import for each tuning."""
+    """Return plugins/modules/tunings.py with an import for each tuning."""
     lines = [
         f'if name == "{tuning}":\n        from ..module_utils._tunings.{tuning} import {class_of(tuning)} as found\n'
         for tuning in sorted(TUNINGS)
@@ -324,7 +324,7 @@ def call() -> str:
 
 
 def routing() -> str:
-    """meta/runtime.yml with the group of the tunings' modules, and the action of the modules in PLAIN."""
+    """Return meta/runtime.yml with the group of the tunings' modules, and the action of the modules in PLAIN."""
     group = "".join(f"    - {name}\n" for name in sorted(TUNINGS))
     routes = "".join(f"    {module}:\n      action_plugin: zpower.sap_tuning.platform_info\n" for module in PLAIN)
     text = between_marks(ROUTING, "  tunings:\n" + group, GROUP_BEGIN, GROUP_END)
@@ -337,7 +337,7 @@ def tuning_class(tuning: str) -> Any:
 
 
 def network_tools() -> tuple[Path, str]:
-    """The specification of the role measure with the network tools of its module."""
+    """Return the specification of the role measure with the network tools of its module."""
     path = ROLES / "measure" / "meta" / "argument_specs.yml"
     tools = documentation(MODULES / "measure_workload.py")["options"]["network"]["suboptions"]["tool"]["choices"]
     before, name, after = path.read_text("utf-8").partition("      measure_network_tool:\n")
@@ -345,18 +345,18 @@ def network_tools() -> tuple[Path, str]:
 
 
 def table_of(tuning: str) -> Any:
-    """The class of a tuning that is nothing but a table of sysctls; None for any other."""
+    """Return the class of a tuning that consists of a table of sysctls; None for any other tuning."""
     found = tuning_class(tuning)
     return found if hasattr(found, "table") and "settings" in found.options else None
 
 
 def sentence(text: str) -> str:
-    """The first sentence of a text, on one line and without its end."""
+    """Return the first sentence of a text, on one line and without its full stop."""
     return " ".join(text.split()).partition(". ")[0].rstrip(".")
 
 
 def new_module(tuning: str) -> None:
-    """Write the module of a tuning that has none and is a table of sysctls."""
+    """Write the missing module of a tuning with a table of sysctls."""
     kind = table_of(tuning)
     if kind is None:
         raise ValueError(f"write plugins/modules/{tuning}.py: only a tuning with a table of sysctls gets one")
@@ -380,12 +380,12 @@ def new_module(tuning: str) -> None:
 
 
 def part(page: Path, title: str) -> str:
-    """A section of a page, without its heading."""
+    """Return a section of a page without its heading."""
     return page.read_text("utf-8").partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
 def new_row(page: Path, title: str, tuning: str, row: str) -> None:
-    """Add a row to the end of the first table below a heading, if none is about the tuning."""
+    """Add a row to the end of the first table below a heading unless it has one about the tuning."""
     before, heading, rest = page.read_text("utf-8").partition(f"\n## {title}\n")
     rows = re.search(r"(?:^\|.*\n)+", rest, re.MULTILINE)
     if not heading or not rows:
@@ -395,7 +395,7 @@ def new_row(page: Path, title: str, tuning: str, row: str) -> None:
 
 
 def new_rows(tuning: str) -> None:
-    """Add the rows of a tuning that has none to the pages on all tunings, from its own page."""
+    """Add the missing rows of a tuning to the pages on all tunings, from its own page."""
     page, docs, kind = PAGES / f"{tuning}.md", HERE / "docs", table_of(tuning)
     said = documentation(MODULES / f"{tuning}.py")["short_description"]
     helps, risk = (sentence(part(page, title).strip().removeprefix("- ")) for title in ("When it helps", "Risk"))
@@ -416,7 +416,7 @@ def new_rows(tuning: str) -> None:
 
 
 def new_role(role: str) -> None:
-    """Write the role of a tuning that has none."""
+    """Write the missing role of a tuning."""
     for name, text in NEW_ROLE.items():
         path = ROLES / role / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -427,7 +427,7 @@ def new_role(role: str) -> None:
 
 
 def everything() -> Iterator[tuple[Path, str]]:
-    """All generated files with their texts."""
+    """Yield all generated files with their texts."""
     yield CALL, call()
     yield ROUTING, routing()
     yield network_tools()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds the Python interpreters of this machine.
+"""Find the Python interpreters of this machine.
 
 pythons.py 3.13 3.12 3.11    prints the path of the first of these versions that is installed; status 1 if none is
 """
@@ -14,7 +14,7 @@ PROBE = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
 def folders():
-    """Folders with interpreters: PATH without pyenv's shims (which run the chosen version), pyenv's own, /usr."""
+    """Return folders with interpreters: PATH without pyenv's shims (they run the chosen version), pyenv's own, /usr."""
     pyenv = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
     path = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder]
     shims = os.path.join(pyenv, "shims")
@@ -24,7 +24,7 @@ def folders():
 
 
 def find(version):
-    """Path of an interpreter of a version such as "3.6", or None. Virtual environments do not count."""
+    """Return the path of an interpreter of a version such as "3.6", or None. Virtual environments do not count."""
     for folder in folders():
         path = os.path.join(folder, "python" + version)
         if os.path.exists(os.path.join(os.path.dirname(folder), "pyvenv.cfg")) or not os.access(path, os.X_OK):
@@ -41,7 +41,7 @@ def find(version):
 
 
 def first(versions):
-    """Path of the first of several versions that is installed, or None."""
+    """Return the path of the first installed version, or None."""
     return next((path for path in map(find, versions) if path), None)
 
 

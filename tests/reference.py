@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docs/variables.md, docs/playbooks.md, and the table of docs/tunings/index.md, as `make generate` writes them.
+"""Write docs/variables.md, docs/playbooks.md, and the table of docs/tunings/index.md, for `make generate`.
 
-The variables are from the roles' argument specifications, from tests/reference.yml and from the documentation of
+The variables come from the roles' argument specifications, from tests/reference.yml and from the documentation of
 callback and lookup plugins; the playbooks from the comments at their tops; the table from the modules.
 """
 
@@ -20,7 +20,7 @@ HERE = generate.HERE
 DOCS, PLAYBOOKS = HERE / "docs", HERE / "playbooks"
 TEXTS = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text("utf-8"))
 HEAD = f"<!--\n{generate.LICENCE}-->\n"
-# the roles that are no tunings, in the order of an administrator's work, each with its page
+# the roles that are not tunings, in the order of an administrator's work, each with its page
 PAGE_OF = {
     "tune": "evidence.md",
     "verify": "evidence.md",
@@ -38,7 +38,7 @@ NEVER = "no default"
 TUNINGS = generate.PAGES / "index.md"
 BEGIN, END = "<!-- tunings: begin, by make generate -->\n", "<!-- tunings: end -->"
 SYSTEMS = {"linux": "Linux", "aix": "AIX"}
-# Tuning.restart and what it means for an administrator
+# Tuning.restart and its meaning for an administrator
 EFFECT = {
     "none": "at once, and after each boot",
     "device": "when the device is configured again, which AIX does at once unless it is busy, or after a reboot",
@@ -59,7 +59,7 @@ class Variable(NamedTuple):
 
 
 def specs_of(role: str) -> dict[str, dict[str, Any]]:
-    """The variables of a role in all of its entry points."""
+    """Return the variables of a role in all of its entry points."""
     text = (generate.ROLES / role / "meta" / "argument_specs.yml").read_text("utf-8")
     found: dict[str, dict[str, Any]] = {}
     for entry in yaml.safe_load(text)["argument_specs"].values():
@@ -76,7 +76,7 @@ def code(text: object) -> str:
 
 
 def default_text(value: Any) -> str:
-    """A default in words; a template that only names another variable is that variable."""
+    """Return a default in words; a template that only names another variable is shown as that variable."""
     if value is None or value == NEVER:
         return "unset"
     if value == "":
@@ -113,7 +113,7 @@ def of_role(role: str) -> list[Variable]:
 
 
 def of_all() -> list[tuple[str, list[Variable]]]:
-    """The variables that no role describes, by subject."""
+    """Return the variables that no role describes, by subject."""
     return [
         (
             group["title"],
@@ -127,7 +127,7 @@ def of_all() -> list[tuple[str, list[Variable]]]:
 
 
 def deprecated() -> dict[str, list[str]]:
-    """{role: its deprecated variables}."""
+    """Return {role: its deprecated variables}."""
     found = {}
     for path in sorted(generate.ROLES.glob("*/vars/main.yml")):
         role = path.parts[-3]
@@ -138,7 +138,7 @@ def deprecated() -> dict[str, list[str]]:
 
 
 def settings() -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
-    """(plugin, environment variable, key of ansible.cfg, option) of the plugins that take settings."""
+    """Yield (plugin, environment variable, key of ansible.cfg, option) of the plugins with settings."""
     for path in sorted([*(HERE / "plugins" / "callback").glob("*.py"), *(HERE / "plugins" / "lookup").glob("*.py")]):
         for option in generate.documentation(path).get("options", {}).values():
             for env, ini in zip(option.get("env", []), option.get("ini", []), strict=True):
@@ -177,7 +177,7 @@ def variables_page() -> str:
 
 
 def about(path: Path) -> dict[str, str]:
-    """The comment at the top of a playbook: {"": what it does, key: text}. ValueError if a key is missing."""
+    """Return the comment at the top of a playbook: {"": summary, key: text}. Raise ValueError if a key is missing."""
     found: dict[str, list[str]] = {"": []}
     key = ""
     for line in path.read_text("utf-8").splitlines()[4:]:
@@ -210,7 +210,7 @@ def playbooks_page() -> str:
 
 
 def systems(module: Path) -> str:
-    """Where a module acts: its own attribute, else that of all tunings."""
+    """Return where a module acts: its own attribute, otherwise that of all tunings."""
     given = generate.documentation(module).get("attributes", {})
     shared = generate.documentation(generate.FRAGMENTS / "tuning.py")["attributes"]
     names = {**shared["platform"], **given.get("platform", {})}["platforms"]
@@ -218,7 +218,7 @@ def systems(module: Path) -> str:
 
 
 def tunings_page() -> str:
-    """The page of all tunings with the current table."""
+    """Return the page of all tunings with the current table."""
     lines = ["| tuning | what it does | systems | takes effect |", "|---|---|---|---|"]
     for name in sorted(generate.TUNINGS):
         module = generate.MODULES / f"{name}.py"

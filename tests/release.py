@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a release must be, checked on its archive. `make release-check` calls it, with tools in their own environments.
+"""Check the archive of a release. `make release-check` calls it, with tools in their own environments.
 
 release.py ARCHIVE TWIN --tools BIN --importer BIN
 
 TWIN is a second archive of the same commit, built from files with other times in another order. All checks run, and
-each gives one line at the end. A check that cannot run here is SKIPPED with the reason; with CI=true it fails. Beside
-the archive it leaves the list of what it needs and of what .venv holds (CycloneDX), the checksums and, if
+each prints one line at the end. A check that cannot run here is SKIPPED with the reason; with CI=true it fails. Beside
+the archive it writes the list of its requirements and of the packages in .venv (CycloneDX), the checksums and, if
 ZPOWER_SIGNING_KEY names a key of gpg, the signatures.
 """
 
@@ -33,11 +33,11 @@ from packaging.version import Version
 HERE = Path(__file__).resolve().parents[1]
 BIN = HERE / ".venv" / "bin"
 NAME = "zpower.sap_tuning"
-# A version with published vulnerabilities: a database that does not know them has given no answer.
+# A version with published vulnerabilities: a database without them has not answered.
 KNOWN_VULNERABLE = "jinja2==2.10"
-# What pip-audit looks at: everything that is pinned for the controller, its tests and a release.
+# Input of pip-audit: everything that is pinned for the controller, its tests and a release.
 PINNED = ["requirements.txt", "requirements-dev.txt", "requirements-release.txt", "constraints.txt"]
-# What the changelog lists as new, by its words for them. Action plugins have the documentation of their modules.
+# Content that the changelog lists as new, by its terms. Action plugins are documented by their modules.
 LISTED = {
     "module": "plugins/modules/[!_]*.py",
     "callback": "plugins/callback/[!_]*.py",
@@ -47,11 +47,11 @@ LISTED = {
 }
 BREAKS = {"breaking_changes", "removed_features"}
 NEEDS = ["runtime.yml", "ee-requirements.txt", "ee-bindep.txt"]
-# How Galaxy's importer calls ansible-lint, as in its source; it has no .ansible-lint, and no other collection.
+# The call of ansible-lint in Galaxy's importer, from its source; there is no .ansible-lint and no other collection.
 LINT = ["--profile", "production", "--exclude", "tests/integration/", "--exclude", "tests/unit/", "--format=pep8"]
 LINT += ["--nocolor", "-x", "yaml,var-naming,avoid-dot-notation,import-task-no-when,single-entry-point,use-loop"]
 LINT += ["--offline"]
-# Exits with what the schema of CycloneDX says against a file.
+# Exits with the errors of a file according to the schema of CycloneDX.
 VALID = """\
 import sys
 from cyclonedx.schema import SchemaVersion
@@ -59,7 +59,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 sys.exit(JsonStrictValidator(SchemaVersion.from_version(sys.argv[2])).validate_str(open(sys.argv[1]).read()))
 """
 TIME_LIMIT = 1800
-# What bandit finds, and why it is right there: by rule, and by file unless the reason holds everywhere.
+# Findings of bandit that are right, with the reason: by rule, and by file unless the reason holds everywhere.
 EXPLAINED = {
     ("B404", ""): "programs are started from lists of arguments; a shell would be found by B602 or B605",
     ("B603", ""): "the same",
@@ -81,21 +81,21 @@ EXPLAINED = {
 
 
 class Failed(Exception):
-    """A check found something; the text says what."""
+    """A check found a problem, which the text describes."""
 
 
 class Skipped(Exception):
-    """A check cannot run here; the text says why."""
+    """A check cannot run here, for the reason in the text."""
 
 
 def commit_time() -> int:
-    """SOURCE_DATE_EPOCH, otherwise the time of the checkout's commit."""
+    """Return SOURCE_DATE_EPOCH, otherwise the time of the checkout's commit."""
     set_time = os.environ.get("SOURCE_DATE_EPOCH")
     return int(set_time or run(["git", "log", "-1", "--format=%ct"]).stdout)
 
 
 def repack(path: Path, epoch: int) -> None:
-    """Write an archive of `ansible-galaxy collection build` again, so that the same files give the same bytes.
+    """Rewrite an archive of `ansible-galaxy collection build`, so that the same files give the same bytes.
 
     ansible-galaxy stores the time of the build in the gzip header and in two files, the times of all other files, and
     the order in which the file system lists them. That order is also in FILES.json, whose checksum is in MANIFEST.json.
@@ -134,7 +134,7 @@ def repack(path: Path, epoch: int) -> None:
 
 
 def run(command: list[str | Path], **more: Any) -> "subprocess.CompletedProcess[str]":
-    """Run a program in the checkout; more are arguments of subprocess.run."""
+    """Run a program in the checkout; more: arguments of subprocess.run."""
     env = os.environ | more.pop("env", {})
     place = more.pop("cwd", HERE)
     return subprocess.run(
@@ -143,7 +143,7 @@ def run(command: list[str | Path], **more: Any) -> "subprocess.CompletedProcess[
 
 
 def must(command: list[str | Path], **more: Any) -> str:
-    """What a program prints. Raises Failed with all of its output if it fails."""
+    """Return the output of a program. Raise Failed with all of its output if it fails."""
     done = run(command, **more)
     if done.returncode:
         raise Failed(f"{Path(command[0]).name} ended with {done.returncode}:\n{done.stdout}{done.stderr}".rstrip())
@@ -153,9 +153,9 @@ def must(command: list[str | Path], **more: Any) -> str:
 def version_problems(
     wanted: str, changelog: dict[str, Any], fragments: set[str], tags: set[str], new: set[str]
 ) -> list[str]:
-    """What is wrong with the version of galaxy.yml: changelog is changelog.yaml, tags are those of the commit.
+    """Return the problems of the version in galaxy.yml. changelog: changelog.yaml; tags: those of the commit.
 
-    new: what contents() found.
+    new: the result of contents().
     """
     releases = changelog["releases"]
     newest = max(releases, key=Version)
@@ -178,14 +178,16 @@ def version_problems(
 
 
 def contents(top: Path) -> set[str]:
-    """The modules, plugins, roles and playbooks of a tree, such as module/rps; renamed modules by their first names."""
+    """Return the modules, plugins, roles and playbooks of a tree, such as module/rps; renamed modules by their old
+    names.
+    """
     new = generate.redirects(top)
     found = {f"{kind}/{path.stem}" for kind, pattern in LISTED.items() for path in top.glob(pattern)}
     return found - {f"module/{name}" for name in new.values()} | {f"module/{old}" for old in new}
 
 
 def announced(changelog: dict[str, Any]) -> set[str]:
-    """What the entries of changelog.yaml list as new, such as module/rps."""
+    """Return the content that changelog.yaml lists as new, such as module/rps."""
     found = set()
     for entry in changelog["releases"].values():
         kinds = {"module": entry.get("modules", []), **entry.get("plugins", {}), **entry.get("objects", {})}
@@ -194,12 +196,12 @@ def announced(changelog: dict[str, Any]) -> set[str]:
 
 
 def galaxy(key: str) -> str:
-    """A text in galaxy.yml, such as the version."""
+    """Return a text in galaxy.yml, such as the version."""
     return str(yaml.safe_load((HERE / "galaxy.yml").read_text())[key])
 
 
 def archive_name() -> str:
-    """How ansible-galaxy names the archive of this version."""
+    """Return the name that ansible-galaxy gives to the archive of this version."""
     return f"{NAME.replace('.', '-')}-{galaxy('version')}.tar.gz"
 
 
@@ -212,7 +214,9 @@ def check_version() -> None:
 
 
 def check_surface() -> None:
-    """What users of the last release build on is still there, or this is a new major version that says what is gone."""
+    """Check that everything users rely on since the last release exists, or that this major version announces its
+    removal.
+    """
     new = galaxy("version")
     tag = surface.last_release(HERE, new)
     if tag is None:
@@ -234,12 +238,12 @@ def check_changelog() -> None:
         text = Path(folder, "CHANGELOG.md")
         must([BIN / "antsibull-changelog", "generate", "--output", text, "--output-format", "md"])
         if text.read_bytes() != (HERE / "CHANGELOG.md").read_bytes():
-            raise Failed("CHANGELOG.md is not that of changelog.yaml (antsibull-changelog generate)")
+            raise Failed("CHANGELOG.md does not match changelog.yaml (run antsibull-changelog generate)")
 
 
 def check_committed() -> None:
     if changed := must(["git", "status", "--porcelain"]):
-        raise Failed(f"the archive is to be that of a commit, but the checkout has changes:\n{changed.rstrip()}")
+        raise Failed(f"the archive must be that of a commit, but the checkout has changes:\n{changed.rstrip()}")
 
 
 def sha256(path: Path) -> str:
@@ -248,11 +252,11 @@ def sha256(path: Path) -> str:
 
 def check_reproducible(archive: Path, twin: Path) -> None:
     if sha256(archive) != sha256(twin):
-        raise Failed(f"{archive} and {twin} are of the same commit and have different bytes")
+        raise Failed(f"{archive} and {twin} come from the same commit but have different bytes")
 
 
 def check_installed(archive: Path) -> None:
-    """ansible-galaxy compares every file with the checksums of the archive."""
+    """Compare every file with the checksums of the archive, using ansible-galaxy."""
     with tempfile.TemporaryDirectory() as empty:
         command: list[str | Path] = [BIN / "ansible-galaxy", "collection"]
         here = {"cwd": empty, "env": {"ANSIBLE_COLLECTIONS_PATH": empty}}
@@ -261,9 +265,9 @@ def check_installed(archive: Path) -> None:
 
 
 def check_importer(archive: Path, importer: Path) -> None:
-    """Galaxy's own import; what it logs as an error or a warning would be on the page of the collection.
+    """Run Galaxy's import; errors and warnings in its log would be shown on the page of the collection.
 
-    ansible-lint and ansible-test are left to checks of their own: here they have a short time limit.
+    ansible-lint and ansible-test have checks of their own: here they have a short time limit.
     """
     with tempfile.TemporaryDirectory() as folder:
         options = ["RUN_ANSIBLE_TEST = False", "RUN_ANSIBLE_LINT = False", "CHECK_REQUIRED_TAGS = True"]
@@ -279,12 +283,12 @@ def check_importer(archive: Path, importer: Path) -> None:
 
 
 def of_importer(importer: Path, folder: str) -> dict[str, str]:
-    """The environment of a program beside galaxy-importer, which keeps its files in this folder."""
+    """Return the environment of a program beside galaxy-importer, which keeps its files in this folder."""
     return {"PATH": f"{importer}{os.pathsep}{os.environ['PATH']}", "ANSIBLE_HOME": folder}
 
 
 def check_lint(archive: Path, importer: Path) -> None:
-    """The ansible-lint of the import, on the extracted archive: each line that it prints would be on the page, too."""
+    """Run the import's ansible-lint on the extracted archive: each line of its output would be on the page, too."""
     with tempfile.TemporaryDirectory() as folder:
         collection = Path(folder, "ansible_collections", *NAME.split("."))
         with tarfile.open(archive) as content:
@@ -295,7 +299,7 @@ def check_lint(archive: Path, importer: Path) -> None:
 
 
 def found_by_audit(document: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """Vulnerabilities, and packages without an answer, in the JSON of pip-audit."""
+    """Return vulnerabilities, and packages without an answer, from the JSON of pip-audit."""
     vulnerable, unknown = [], []
     for package in document["dependencies"]:
         if "skip_reason" in package:
@@ -318,7 +322,7 @@ def audit(tools: Path, requirements: str) -> tuple[list[str], list[str]]:
 
 
 def pinned() -> str:
-    """Every pinned requirement of this Python, once."""
+    """Return every pinned requirement of this Python once."""
     lines = [line for name in PINNED for line in (HERE / name).read_text().splitlines()]
     return "\n".join(sorted({line for line in lines if "==" in line and not line.startswith("#")}))
 
@@ -326,14 +330,14 @@ def pinned() -> str:
 def check_vulnerabilities(tools: Path) -> None:
     proof, _unknown = audit(tools, KNOWN_VULNERABLE)
     if not proof:
-        raise Skipped(f"the database of vulnerabilities cannot be reached: it knows none of {KNOWN_VULNERABLE}")
+        raise Skipped(f"the database of vulnerabilities cannot be reached: it does not report {KNOWN_VULNERABLE}")
     vulnerable, unknown = audit(tools, pinned())
     if vulnerable or unknown:
         raise Failed("\n".join([*vulnerable, *unknown]))
 
 
 def unexplained(document: dict[str, Any]) -> list[str]:
-    """What is found and not in EXPLAINED, and what is in EXPLAINED and no longer found, in the JSON of bandit."""
+    """Return findings that are not in EXPLAINED, and entries of EXPLAINED without findings, from the JSON of bandit."""
     problems = [f"{error['filename']}: {error['reason']}" for error in document["errors"]]
     used = set()
     for found in document["results"]:
@@ -358,7 +362,7 @@ def check_licences(tools: Path) -> None:
 
 
 def needs(archive: Path) -> list[dict[str, Any]]:
-    """The components that the collection needs, by the files in its archive."""
+    """Return the components that the collection needs, according to the files in its archive."""
     with tarfile.open(archive) as content:
         files = {name: content.extractfile(f"meta/{name}").read().decode() for name in NEEDS}  # type: ignore[union-attr]
     lines = {name: [line for line in text.splitlines() if line and line[0] != "#"] for name, text in files.items()}
@@ -374,7 +378,7 @@ def needs(archive: Path) -> list[dict[str, Any]]:
 
 
 def with_archive(bom: dict[str, Any], archive: Path) -> dict[str, Any]:
-    """A list of the archive and of what it needs. bom: that of .venv, which becomes what built the archive."""
+    """Return a list of the archive and its requirements. bom: that of .venv, which becomes the list of build tools."""
     needed = needs(archive)
     digest = sha256(archive)
     bom["formulation"] = [{"bom-ref": "build", "components": bom["components"]}]
@@ -396,7 +400,9 @@ def with_archive(bom: dict[str, Any], archive: Path) -> dict[str, Any]:
 
 
 def write_sbom(archive: Path, tools: Path) -> None:
-    """What the collection needs and, apart from it, the packages of .venv, which built and tested the archive."""
+    """Write the requirements of the collection and, separately, the packages of .venv, which built and tested the
+    archive.
+    """
     target = sbom_of(archive)
     options = ["--output-reproducible", "--of", "JSON", "-o", target]
     must([tools / "cyclonedx-py", "environment", *options, BIN / "python"])
@@ -412,7 +418,7 @@ def sbom_of(archive: Path) -> Path:
 
 
 def write_sums(archive: Path) -> None:
-    """SHA256SUMS, as `sha256sum --check` reads it. Signatures of other files would be left over, so they go."""
+    """Write SHA256SUMS for `sha256sum --check`. Remove signatures of other files."""
     for name in ("MANIFEST.json.asc", "SHA256SUMS.asc"):
         archive.with_name(name).unlink(missing_ok=True)
     lines = [f"{sha256(path)}  {path.name}\n" for path in (archive, sbom_of(archive)) if path.exists()]
@@ -420,7 +426,7 @@ def write_sums(archive: Path) -> None:
 
 
 def outcome(check: Callable[[], None]) -> tuple[str, str]:
-    """ok, failed or SKIPPED, and the reason."""
+    """Return ok, failed or SKIPPED, and the reason."""
     try:
         check()
     except Failed as error:
@@ -458,7 +464,7 @@ def main() -> int:
     if key := os.environ.get(signing.KEY):
         checks.append(("signed", lambda: signing.sign_release(archive, key)))
     ended = {name: outcome(check) for name, check in checks}
-    # the key is not where CI is: this is the one SKIPPED that passes there
+    # CI does not have the key: this is the only SKIPPED that passes there
     ended.setdefault("signed", ("SKIPPED", f"{signing.KEY} names no key, so nothing is signed"))
     for name, (verdict, reason) in ended.items():
         print(f"release: {name:16s} {verdict}{': ' if reason else ''}{reason}", flush=True)

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An installed collection with one ansible-core: documentation of every plugin and role, syntax of every playbook, and
-`verify` of one tuning. All of it needs KEPT alone: everything else is removed from the installed collection before, and
-HOME is a folder that nobody can make, as in an execution environment whose home is read-only.
+"""Check an installed collection with one ansible-core: documentation of plugins and roles, syntax of playbooks, and
+`verify` of one tuning. They must need only KEPT: everything else is removed from the installed collection before, and
+HOME is a folder that cannot be made, as in an execution environment whose home is read-only.
 
 release_core.py BIN COLLECTIONS    the bin folder of the ansible-core, the folder the collection is installed in
 """
@@ -16,13 +16,13 @@ import tempfile
 from pathlib import Path
 
 NAME = "zpower.sap_tuning"
-# What a package that holds many collections keeps of each.
+# The parts that a package of many collections keeps of each one.
 KEPT = {"FILES.json", "MANIFEST.json", "meta", "playbooks", "plugins", "roles"}
 TYPES = {"modules": "module", "callback": "callback", "lookup": "lookup", "roles": "role"}
 
 
 def names(collection: Path, folder: str) -> list[str]:
-    """The qualified names of the plugins, or of the roles, in a folder of the collection."""
+    """Return the qualified names of the plugins, or of the roles, in a folder of the collection."""
     if folder == "roles":
         return sorted(f"{NAME}.{path.name}" for path in (collection / folder).iterdir() if (path / "meta").is_dir())
     found = (collection / "plugins" / folder).glob("[!_]*.py")
@@ -30,7 +30,7 @@ def names(collection: Path, folder: str) -> list[str]:
 
 
 def bare(collection: Path) -> int:
-    """Remove all but KEPT. How many files and folders that were."""
+    """Remove everything except for KEPT; return the number of removed files and folders."""
     others = [path for path in collection.iterdir() if path.name not in KEPT]
     for path in others:
         shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -38,7 +38,7 @@ def bare(collection: Path) -> int:
 
 
 def documented(folder: Path, collection: Path) -> int:
-    """How many plugins and roles ansible-doc documents. Exits if one of them has no documentation."""
+    """Return how many plugins and roles ansible-doc documents. Exit if one of them has no documentation."""
     count = 0
     for where, kind in TYPES.items():
         wanted = names(collection, where)
@@ -53,7 +53,7 @@ def documented(folder: Path, collection: Path) -> int:
 
 
 def parsed(folder: Path, collection: Path) -> int:
-    """How many playbooks ansible-playbook parses. Exits if one of them is wrong."""
+    """Return how many playbooks ansible-playbook parses. Exit if one of them is wrong."""
     playbooks = sorted(f"{NAME}.{path.stem}" for path in (collection / "playbooks").glob("*.yml"))
     command: list[str | Path] = [folder / "ansible-playbook", "--syntax-check", "-i", "localhost,", *playbooks]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
@@ -63,7 +63,7 @@ def parsed(folder: Path, collection: Path) -> int:
 
 
 def verified(folder: Path) -> str:
-    """The verdicts of `verify` on this machine. Exits if RPS was not read here."""
+    """Return the verdicts of `verify` on this machine. Exit if RPS was not read here."""
     with tempfile.TemporaryDirectory() as work:
         chosen = {
             "zpower_tunings": ["rps"],

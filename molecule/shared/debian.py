@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the emulated labs are made of: Debian packages of any suite and architecture, unpacked on this machine, and
-images made from them, which stay in a cache outside the checkout."""
+"""Debian packages of any suite and architecture, unpacked on this machine, and images made from them for the emulated
+labs. The images are kept in a cache outside the checkout.
+"""
 
 import collections
 import contextlib
@@ -9,7 +10,6 @@ import errno
 import fcntl
 import hashlib
 import os
-import re
 import shutil
 import tempfile
 import time
@@ -19,23 +19,21 @@ from machine import LabError, run
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 MINUTES = 60
-ROOM = 1536 << 20  # bytes that an image takes while it is made
-# What apt says of a mirror that is taking over a new point release.
-HALF_WAY = ("Mirror sync in progress", "Hash Sum mismatch")
-UNUSED = 30 * 24 * 60 * MINUTES  # an image that nobody used for so long is removed
+ROOM = 1536 << 20  # bytes that making an image needs
+UNUSED = 30 * 24 * 60 * MINUTES  # an unused image is removed after this many seconds
 
 Package = collections.namedtuple("Package", ["name", "version", "path"])
 
 
 def cache():
-    """The folder of everything that may be fetched and made again."""
+    """Return the folder for everything that can be fetched and made again."""
     chosen = os.environ.get("ZPOWER_LAB_CACHE")
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(chosen or os.path.join(home, "zpower-sap-tuning"))
 
 
 def mirror():
-    """The address from which this machine itself gets Debian's packages."""
+    """Return the address from which this machine gets Debian packages."""
     wanted = "$(ORIGIN) $(RELEASE) $(COMPONENT) $(REPO_URI)"
     lines = run(["apt-get", "indextargets", "--format", wanted, "Created-By: Packages"]).splitlines()
     found = [line.split()[-3:] for line in sorted(lines, key=lambda line: not line.startswith("Debian "))]
@@ -46,14 +44,14 @@ def mirror():
 
 
 def source(suite):
-    """The line of a sources.list that stands for a suite."""
+    """Return the line of sources.list for a suite."""
     return f"deb [signed-by={KEYRING}] {mirror()} {suite} main"
 
 
 def packages(suite, architecture, names, folder, alone=False):
-    """Fetch packages of a suite, with all that they depend on, into a folder; returns them as Package records.
+    """Fetch packages of a suite with all dependencies into a folder; return them as Package records.
 
-    alone: without what they depend on.
+    alone: without dependencies.
     """
     for part in ("lists/partial", "archives/partial", "log", "preferences.d"):
         (folder / part).mkdir(parents=True, exist_ok=True)
@@ -84,55 +82,14 @@ def packages(suite, architecture, names, folder, alone=False):
     install = [*apt, "install", "--yes", "--download-only", *names]
     if alone:
         install = ["env", f"--chdir={folder / 'archives'}", *apt, "download", *names]
+    (folder / "sources.list").write_text(source(suite) + "\n")
     try:
-        update(apt, suite, folder)
-        try:
-            run(install, timeout=20 * MINUTES)
-        except LabError as problem:
-            if not any(said in str(problem) for said in ("404", *HALF_WAY)):
-                raise
-            other_name(apt, suite, folder, folder / "lists", problem)
-            run(install, timeout=20 * MINUTES)
+        run([*apt, "update"], timeout=5 * MINUTES)
+        run(install, timeout=20 * MINUTES)
     except LabError as problem:
         said = (str(problem).partition("E: ")[2] or str(problem)).splitlines()[0]
         raise LabError(f"The packages of Debian '{suite}' for {architecture} cannot be fetched: {said}") from None
     return [package_of(path) for path in sorted((folder / "archives").glob("*.deb"))]
-
-
-def update(apt, suite, folder):
-    """Fetch the lists of a suite."""
-    try:
-        fetch(apt, suite, folder)
-    except LabError as problem:
-        if not any(said in str(problem) for said in HALF_WAY):
-            raise
-        other_name(apt, suite, folder, folder / "lists" / "partial", problem)
-
-
-def fetch(apt, name, folder):
-    (folder / "sources.list").write_text(source(name) + "\n")
-    run([*apt, "update"], timeout=5 * MINUTES)
-
-
-def other_name(apt, suite, folder, seen, problem):
-    """Fetch the lists of a suite by its other name (stable, oldstable), else raise the problem.
-
-    While a mirror takes over a new point release, the lists of one architecture can be older than the release that
-    lists them, or the packages that they name can be missing; the release before may still be whole by the other name.
-    seen: the folder with the suite's InRelease, which tells that name.
-    """
-    other = said("Suite", seen)
-    if other is None or other == suite:
-        raise problem
-    fetch(apt, other, folder)
-    if said("Codename", folder / "lists") != suite:
-        raise problem from None
-
-
-def said(key, lists):
-    """What the InRelease of a folder says; None if it has none."""
-    found = [re.search(f"^{key}: (.+)$", path.read_text(), re.MULTILINE) for path in lists.glob("*_InRelease")]
-    return found[0][1] if found and found[0] else None
 
 
 def package_of(path):
@@ -141,7 +98,7 @@ def package_of(path):
 
 
 def unpack(chosen, root, without=()):
-    """Unpack packages below a root, which gets the merged /usr of today's Debian; nothing of theirs is run."""
+    """Unpack packages below a root with Debian's merged /usr; none of their scripts is run."""
     for part in ("bin", "sbin", "lib", "lib64"):
         (root / "usr" / part).mkdir(parents=True, exist_ok=True)
         if not (root / part).is_symlink():
@@ -156,23 +113,23 @@ def unpack(chosen, root, without=()):
 
 
 def cpio(folder, archive):
-    """Pack a folder as the kernel wants an initramfs; everything in it belongs to root."""
+    """Pack a folder in the kernel's format of an initramfs; root owns everything in it."""
     names = "\n".join(sorted(str(path.relative_to(folder)) for path in folder.rglob("*")))
     options = ["--create", "--format=newc", "--owner=0:0", "--quiet", f"--directory={folder}", f"--file={archive}"]
     run(["cpio", *options], stdin=names + "\n")
 
 
 def write_manifest(folder, chosen):
-    """Note beside an image from which packages it was made, one `name=version` a line."""
+    """Write the packages of an image beside it, one `name=version` a line."""
     lines = sorted({f"{package.name}={package.version}" for package in chosen})
     (folder / "manifest").write_text("\n".join(lines) + "\n")
 
 
 def image(name, recipe, make):
-    """The folder of an image, made by `make(folder, scratch)` unless one of the same recipe is there.
+    """Return the folder of an image, which `make(folder, scratch)` makes unless one of the same recipe exists.
 
-    The recipe is the text of the programs that make it, without this one. It is made beside and renamed, by one program
-    at a time; what an interrupted one left is removed.
+    The recipe is the text of the programs that make it, except for this one. Only one program at a time makes an image;
+    the remains of an interrupted one are removed.
     """
     digest = hashlib.sha256((recipe + Path(__file__).read_text()).encode()).hexdigest()[:12]
     target = cache() / f"{name}-{digest}"
@@ -202,7 +159,7 @@ def image(name, recipe, make):
 
 @contextlib.contextmanager
 def half_made(target):
-    """A folder that becomes the target when the block ends well, and is removed when it does not."""
+    """Make a folder that is renamed to the target if the block succeeds, and removed otherwise."""
     folder = target.with_name(target.name + ".new")
     folder.mkdir()
     try:

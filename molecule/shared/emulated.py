@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the emulated labs have in common: a fixed list of hosts, which are machines that take a while to boot."""
+"""Base of the emulated labs: a fixed list of hosts, which are machines that boot slowly."""
 
 import argparse
 import contextlib
@@ -17,7 +17,7 @@ LAST_WORDS = 2000  # characters of a console
 
 
 class EmulatedLab(Lab):
-    """A lab that stands or is taken away: a machine that did not come up leaves nothing running."""
+    """A lab that is either complete or removed: if a machine fails to start, nothing is left running."""
 
     HOSTS = []
     TOOLS = TOOLS | {"apt-get": "apt", "cpio": "cpio", "dpkg-deb": "dpkg", "tar": "tar"}
@@ -38,7 +38,7 @@ class EmulatedLab(Lab):
             except LabError:
                 logs = [Path(self.folder, name + ".log") for name in self.HOSTS]
                 said = [f"{log.stem}: {log.read_text(errors='replace')[-LAST_WORDS:].strip()}" for log in logs]
-                raise LabError("\n".join(["Not every host came up. Their consoles said last:", *said])) from None
+                raise LabError("\n".join(["Not every host started. Last output of their consoles:", *said])) from None
 
     @contextlib.contextmanager
     def nothing_half_way(self):
@@ -49,16 +49,16 @@ class EmulatedLab(Lab):
             raise
 
     def connection(self):
-        """A machine that is killed does not take leave: connections that are kept open find out for themselves.
+        """Return how Ansible reaches the hosts; kept connections detect a killed machine themselves.
 
-        On a busy machine, an emulated sshd needs longer than the usual 10 s for its first words.
+        On a busy machine, an emulated sshd needs more than the usual 10 s for its greeting.
         """
         found = super().connection()
         found["ansible_ssh_common_args"] += " -o ServerAliveInterval=15 -o ConnectTimeout=60"
         return {**found, "ansible_timeout": 60}
 
     def login(self, name, command):
-        """Become ssh to a host."""
+        """Replace this process with ssh to a host."""
         address = self.addresses(self.running())[name]
         options = [*self.connection()["ansible_ssh_common_args"].split(), "-i", self.key]
         os.execvp("ssh", ["ssh", *options, f"root@{address}", *command])
@@ -81,7 +81,7 @@ def arguments(kind, documentation, name):
 
 
 def main(kind, documentation, name):
-    """The program of one kind of emulated lab."""
+    """Run the program of one kind of emulated lab."""
     chosen = arguments(kind, documentation, name)
     machines = kind(chosen.name)
     if chosen.action == "login":
@@ -89,7 +89,7 @@ def main(kind, documentation, name):
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit("lab: interrupted"))
     if chosen.action == "up":
-        # Before sudo, so that it belongs to who owns the folder around it; what hinders that is told later.
+        # Before sudo, so that the owner of the parent folder owns it; an error is reported later.
         with contextlib.suppress(OSError):
             debian.cache().mkdir(parents=True, exist_ok=True)
     return serve(machines, chosen.action, len(kind.HOSTS))

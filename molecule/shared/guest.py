@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A lab of one s390x guest in QEMU: Debian 13 with systemd, udev and sshd on four emulated CPUs.
 
-    guest up          start it, or do nothing where it runs
-    guest down        take it away; harmless where there is nothing
+    guest up          start it unless it runs
+    guest down        remove it if it exists
     guest status      whether it answers
     guest inventory   the guest as an Ansible inventory (JSON)
     guest login       a shell in it, or one command: guest login uname -a
 
-It looks like a guest of KVM, and refuses what guests of z/VM and KVM refuse, for it has no topology facility. What is
+It looks like a guest of KVM and, without a topology facility, refuses what guests of z/VM and KVM refuse. Everything
 written in it lasts until `guest down`.
 """
 
@@ -26,10 +26,10 @@ SUITE, ARCHITECTURE = "trixie", "s390x"
 PACKAGES = ["?essential", "systemd-sysv", "udev", "openssh-server", "python3", "iproute2", "ethtool", "kmod", "procps"]
 PACKAGES += ["s390-tools", "busybox-static", "linux-image-s390x"]
 WITHOUT = ["/usr/share/doc", "/usr/share/info", "/usr/share/locale", "/usr/share/man"]
-SIZE = 1500 * 1024 * 1024  # of its disk; what is not written takes no room
-INTERFACE = "enc1"  # udev's name for the device number that QEMU is told
+SIZE = 1500 * 1024 * 1024  # of its disk; unused blocks take no space
+INTERFACE = "enc1"  # udev's name for the device number in QEMU's options
 
-ADDRESS = "10.0.2.15"  # behind the network that QEMU plays for its guest
+ADDRESS = "10.0.2.15"  # behind the network that QEMU emulates for its guest
 NETWORK = f"""\
 [Match]
 Name={INTERFACE}
@@ -46,19 +46,19 @@ FILES = {
     "etc/hosts": "127.0.0.1 localhost\n127.0.1.1 guest\n",
     "etc/machine-id": "0123456789abcdef0123456789abcdef\n",
     "etc/shadow": "root:*:::::::\n",
-    # the lab's own file, and whoever asks often is not shut out
+    # reads the lab's own file, and does not shut out frequent clients
     "etc/ssh/sshd_config": "Include /etc/ssh/zps_sshd_config\nPerSourcePenalties no\n",
     "etc/systemd/network/10-lab.network": NETWORK,
 }
 
-# What the packages would do if they were installed, as far as this guest needs it; under emulation that takes minutes.
+# What the packages would do if they were installed, as far as this guest needs it; emulated, that takes minutes.
 COPIES = {
     "usr/share/base-passwd/passwd.master": "etc/passwd",
     "usr/share/base-passwd/group.master": "etc/group",
     "usr/share/libc-bin/nsswitch.conf": "etc/nsswitch.conf",
 }
 ENABLED = ["ssh.service", "systemd-networkd.service"]
-# Nobody waits for these, and under emulation each of them takes its time.
+# Nothing depends on these, and under emulation each of them is slow.
 MASKED = [
     "system/getty.target",
     "system/systemd-hwdb-update.service",
@@ -114,7 +114,7 @@ def link(path, target):
 
 
 def make_initrd(root, version, tree, archive):
-    """Pack what mounts the disk: busybox and the modules that it takes, in the order in which they are loaded."""
+    """Pack what mounts the disk: busybox, and the modules in the order of their loading."""
     for part in ("bin", "dev", "modules", "root"):
         (tree / part).mkdir(parents=True)
     shutil.copy(root / "usr/bin/busybox", tree / "bin")
@@ -128,7 +128,7 @@ def make_initrd(root, version, tree, archive):
     debian.cpio(tree, archive)
 
 
-# vx=off: with it, kernels from 6.9 on drop every TCP segment on QEMU 7.2
+# vx=off: otherwise, kernels from 6.9 on drop every TCP segment on QEMU 7.2
 MACHINE = """
     qemu-system-s390x -M s390-ccw-virtio -accel tcg,thread=multi -cpu max,vx=off,vxeh=off -smp 4 -m 768M
     -nodefaults -display none -chardev stdio,id=console,signal=off -device sclpconsole,chardev=console
@@ -142,7 +142,7 @@ PARAMETERS = "root=/dev/vda rw console=ttysclp0 quiet"
 
 
 class GuestLab(EmulatedLab):
-    """A lab whose only host is a virtual machine, behind a port of the address that a host of the lab has."""
+    """A lab with a virtual machine as its only host, reached through a port of a lab host's address."""
 
     HOSTS = ["guest"]
     STARTED_BY = "make lab-guest"
@@ -158,10 +158,10 @@ class GuestLab(EmulatedLab):
             self.image = debian.image("guest", Path(__file__).read_text(), make_image)
 
     def start_host(self, name, address):
-        """Boot the image; what this lab has of its own comes with the initrd, which copies it onto the disk."""
+        """Boot the image; the lab's own files are in the initrd, which copies them onto the disk."""
         run(["ip", "-netns", self.prefix + name, "address", "add", f"{address}/22", "dev", lab.INTERFACE])
         own, whole = (Path(self.folder, name + suffix) for suffix in (".cpio", ".initrd"))
-        # sshd may start before the network has its address, and would not try again
+        # sshd may start before the network has its address, and does not try again
         debian.cpio(Path(self.layer(name, "0.0.0.0")).parent, own)
         whole.write_bytes((self.image / "initrd").read_bytes() + own.read_bytes())
         values = {"image": self.image, "initrd": whole, "address": address, "inside": ADDRESS}

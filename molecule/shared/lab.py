@@ -10,11 +10,11 @@
 A host (app1, app2, ...) has its own interface hsi0 with four receive queues, /sys, /proc, host name, sshd, and its own
 /etc, /var, /root, /run and /tmp: it reads the machine's files and writes to a layer that vanishes with the lab.
 It sees no journal and no drop-in file that this collection keeps on the machine, and nothing of the machine's /usr/sap
-and /sapmnt. Hosts that are started with --sap each have their own /usr/sap, and all have one /sapmnt; both begin empty.
+and /sapmnt. Hosts that are started with --sap each have their own /usr/sap and share one /sapmnt; both start empty.
 Root can log in to each host, and so can the ordinary user `ansible`, which has no sudo rule.
-Kernel and CPUs are the machine's, and each host runs on one of the CPUs, its neighbour on the next. The machine itself
-gets one interface (zpsN) and the folder /run/zps-lab, which dies at a reboot just as the namespaces do. All of it
-carries the lab's name, and only what carries it is touched.
+The hosts use the machine's kernel; each one runs on one of its CPUs, the next host on the next CPU. The machine itself
+gets one interface (zpsN) and the folder /run/zps-lab, which a reboot removes like the namespaces. All of them
+carry the lab's name, and nothing else is touched.
 """
 
 import argparse
@@ -33,7 +33,7 @@ from machine import TIMEOUT, LabError, answers, become_root, check_tools, locked
 
 ROOT = "/run/zps-lab"
 NETWORKS = list(ipaddress.ip_network("10.213.0.0/16").subnets(new_prefix=22))
-FIRST_HOST = 11  # below it: the controller (.1) and room for a person's own experiments
+FIRST_HOST = 11  # addresses below it: the controller (.1) and some for manual experiments
 MOST_HOSTS = 1000
 INTERFACE = "hsi0"
 QUEUES = 4
@@ -67,15 +67,15 @@ Subsystem sftp internal-sftp
 
 
 class Lab:
-    """One lab: its name, its folder, its network, its start and its end. Other kinds of hosts are a subclass."""
+    """One lab: its name, folder, network, start and end. Subclasses have other kinds of hosts."""
 
     TOOLS = TOOLS
     STARTED_BY = "make lab-up"
-    PATIENCE = 180  # seconds until a host that was started must answer
-    GREETING = 1  # seconds that a host which runs may take to answer
+    PATIENCE = 180  # seconds within which a started host must answer
+    GREETING = 1  # seconds within which a running host must answer
 
     def __init__(self, name, sap=False):
-        # Labs of two checkouts on one machine differ, even if they have the same name.
+        # Labs of two checkouts on one machine differ even if they have the same name.
         checkout = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
         self.name = f"{name}-{zlib.crc32(checkout.encode()) & 0xFFFF:04x}"
         self.folder = os.path.join(ROOT, self.name)
@@ -86,10 +86,8 @@ class Lab:
         self.control = os.path.join(self.folder, "control")
         self.sapmnt = os.path.join(self.folder, "sapmnt") if sap else None
 
-    # its state
-
     def state(self):
-        """{"slot": n, "hosts": n} as the last `up` left it, or None."""
+        """Return {"slot": n, "hosts": n} as the last `up` saved it, or None."""
         try:
             with open(os.path.join(self.folder, "state.json")) as handle:
                 return json.load(handle)
@@ -100,25 +98,25 @@ class Lab:
         return [f"app{number}" for number in range(1, count + 1)]
 
     def addresses(self, state):
-        """Name and address of every host that belongs to a state."""
+        """Return name and address of every host of a state."""
         network = NETWORKS[state["slot"]]
         return {name: str(network[FIRST_HOST + n]) for n, name in enumerate(self.names(state["hosts"]))}
 
     def namespaces(self):
-        """Names of the network namespaces that carry this lab's prefix."""
+        """Return the names of the network namespaces with this lab's prefix."""
         with contextlib.suppress(FileNotFoundError):
             return [name for name in os.listdir("/run/netns") if name.startswith(self.prefix)]
         return []
 
     def running(self):
-        """The state of a lab that is up."""
+        """Return the state of a lab that is up; raise LabError otherwise."""
         state = self.state()
         if state is None:
             raise LabError(f"The lab '{self.name}' is not up: '{self.STARTED_BY}' starts it.")
         return state
 
     def connection(self):
-        """How Ansible reaches the hosts of this lab."""
+        """Return the variables with which Ansible reaches the hosts of this lab."""
         arguments = f"-o UserKnownHostsFile={self.known_hosts} -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes"
         return {
             "ansible_user": "root",
@@ -129,7 +127,7 @@ class Lab:
         }
 
     def inventory(self):
-        """The running lab as an Ansible inventory: a ring, in which every host measures towards the next one."""
+        """Return the running lab as an Ansible inventory: a ring, in which each host measures against the next one."""
         addresses = self.addresses(self.running())
         peers = [*addresses, *addresses][1:]
         hosts = {
@@ -138,10 +136,8 @@ class Lab:
         }
         return {"_meta": {"hostvars": hosts}, "sap_app_servers": {"hosts": list(hosts), "vars": self.connection()}}
 
-    # its start
-
     def prepare(self, action):
-        """Check the needs of an action before anything of the lab is touched."""
+        """Check the requirements of an action before the lab is touched."""
         check_tools(self.TOOLS)
 
     def up(self, count):
@@ -184,7 +180,7 @@ class Lab:
         write(os.path.join(self.folder, "state.json"), json.dumps(state) + "\n")
 
     def switch_is_well(self, slot):
-        """Whether make_switch() came to its last step, which brings the cable up."""
+        """Return whether make_switch() completed its last step, which brings the cable up."""
         bridge = run(["ip", "-netns", self.switch, "link", "show", "switch"], check=False)
         with contextlib.suppress(FileNotFoundError), open(f"/sys/class/net/zps{slot}/flags") as flags:
             return bool(bridge) and bool(int(flags.read(), 16) & 1)
@@ -192,7 +188,7 @@ class Lab:
 
     @staticmethod
     def free_slot():
-        """Number of the first network that neither this machine nor another lab uses."""
+        """Return the number of the first network that neither this machine nor another lab uses."""
         routes = json.loads(run(["ip", "-json", "-4", "route", "show", "table", "all"]) or "[]")
         used = [ipaddress.ip_network(r["dst"], strict=False) for r in routes if r.get("dst", "default") != "default"]
         for slot, network in enumerate(NETWORKS):
@@ -202,7 +198,7 @@ class Lab:
         raise LabError("No free network for the lab: every /22 of 10.213.0.0/16 is in use on this machine.")
 
     def make_switch(self, state):
-        """Folder, keys, and the bridge in a namespace of its own with one cable to the machine."""
+        """Make folder, keys, and the bridge in a namespace of its own with one cable to the machine."""
         owner = (int(os.environ.get("SUDO_UID", "0")), int(os.environ.get("SUDO_GID", "0")))
         slot, network = state["slot"], NETWORKS[state["slot"]]
         os.makedirs(self.control, exist_ok=True)
@@ -219,10 +215,8 @@ class Lab:
         os.chmod(self.control, 0o700)
         cable = f"zps{slot}"
         run(["ip", "netns", "add", self.switch])
-        run(
-            ["ip", "-netns", self.switch, "-batch", "-"],
-            "link set lo up\nlink add switch type bridge\nlink set switch up\n",
-        )
+        bridge = "link set lo up\nlink add switch type bridge\nlink set switch up\n"
+        run(["ip", "-netns", self.switch, "-batch", "-"], bridge)
         run(["ip", "link", "add", cable, "type", "veth", "peer", "name", "controller", "netns", self.switch])
         run(["ip", "link", "set", cable, "alias", self.prefix + "controller"])
         run(["ip", "-netns", self.switch, "link", "set", "controller", "master", "switch", "up"])
@@ -230,12 +224,12 @@ class Lab:
         run(["ip", "link", "set", cable, "up"])
 
     def make_hosts(self, addresses):
-        """Namespaces, cables and sshd of the named hosts."""
+        """Make namespaces, cables and sshd of the named hosts."""
         cables = []
         for name, address in addresses.items():
             run(["ip", "netns", "add", self.prefix + name])
             queues = f"numrxqueues {QUEUES} numtxqueues {QUEUES}"
-            # A replaced host keeps its hardware address: the others remember it for up to a minute.
+            # A replaced host keeps its hardware address: the others cache it for up to a minute.
             hardware = "02:7a:" + ":".join(f"{part:02x}" for part in ipaddress.ip_address(address).packed)
             peer = f"name {INTERFACE} address {hardware} netns {self.prefix + name}"
             cables.append(f"link add {name} {queues} type veth peer {peer} {queues}")
@@ -246,7 +240,7 @@ class Lab:
             self.start_host(name, address)
 
     def layer(self, name, address):
-        """Write the host's own files, those of sshd and its name, into its layer; return that folder."""
+        """Write the host's own files (sshd, host name) into its layer; return that folder."""
         folder = os.path.join(self.folder, "hosts", name)
         ssh = "/etc/ssh/zps_"
         for source, target, mode in (("host_key", "host_key", 0o600), ("id_ed25519.pub", "authorized", 0o644)):
@@ -261,39 +255,36 @@ class Lab:
         """Write the files that differ from the machine's into the host's layer, and start its process 1."""
         run(["ip", "-netns", self.prefix + name, "address", "add", f"{address}/22", "dev", INTERFACE])
         folder = self.layer(name, address)
-        # The login files of the machine's root are not part of the lab, and slow on some machines.
+        # The login files of the machine's root are not part of the lab, and are slow on some machines.
         write(folder + "/root/.bashrc", "")
         with open("/etc/shadow") as handle:
             shadow = handle.read()
-        # A locked root account ("!" in front) is refused by an sshd without PAM, also with a key.
+        # sshd without PAM refuses a locked root account ("!" in front), even with a key.
         lines = ["root:*:::::::" if line.startswith("root:!") else line for line in shadow.splitlines()]
         write(folder + "/etc/shadow", "\n".join([*lines, f"{USER}:*:::::::"]) + "\n", 0o640)
         self.add_user(folder)
-        # As if it had a processor of its own: where two ends of a connection run would otherwise change by the second.
+        # One CPU per host, as if it had its own processor: otherwise the scheduler moves the ends of a connection all
+        # the time.
         cpus = sorted(os.sched_getaffinity(0))
         place = ["taskset", "--cpu-list", str(cpus[int(ipaddress.ip_address(address)) % len(cpus)])]
         own = ["unshare", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        shared = []
-        if self.sapmnt:
-            os.makedirs(self.sapmnt, exist_ok=True)
-            shared = [self.sapmnt]
+        shared = [self.sapmnt] if self.sapmnt else []
+        for path in shared:
+            os.makedirs(path, exist_ok=True)
         self.start(name, [*place, *own, HOST_PROGRAM, name, folder, *shared])
 
     @staticmethod
     def add_user(folder):
-        """An ordinary user with a home, in the layer of a host."""
-        home = f"/var/lib/{USER}"
-        for path, line in (
-            ("/etc/passwd", f"{USER}:x:{UID}:{UID}::{home}:/bin/sh"),
-            ("/etc/group", f"{USER}:x:{UID}:"),
-        ):
+        """Add an ordinary user with a home to the layer of a host."""
+        home, group = f"/var/lib/{USER}", f"{USER}:x:{UID}:"
+        for path, line in (("/etc/passwd", f"{group}{UID}::{home}:/bin/sh"), ("/etc/group", group)):
             with open(path) as handle:
                 write(folder + path, handle.read() + line + "\n")
         os.makedirs(folder + home)
         os.chown(folder + home, UID, UID)
 
     def start(self, name, argv, **environment):
-        """Run a program in a host's network namespace, until that goes."""
+        """Run a program in a host's network namespace until the namespace is removed."""
         environment["PATH"] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
         with open(os.path.join(self.folder, name + ".log"), "w") as log:
             subprocess.Popen(
@@ -306,11 +297,9 @@ class Lab:
                 start_new_session=True,
             )
 
-    # its end
-
     def down(self):
-        """Remove every process, namespace, interface and file of this lab, also of an incomplete one."""
-        # The hosts end before the cable, so that their clients notice it at once.
+        """Remove every process, namespace, interface and file of this lab, even if it is incomplete."""
+        # The hosts end before the cable, so that their clients notice at once.
         self.remove_namespaces(self.namespaces())
         for link in json.loads(run(["ip", "-json", "link", "show"]) or "[]"):
             if link.get("ifalias") == self.prefix + "controller":
@@ -337,7 +326,7 @@ class Lab:
         for name in names:
             host = name[len(self.prefix) :]
             if host != "switch":
-                # The cable goes now; the kernel would only drop it some time after the namespace.
+                # Delete the cable now; the kernel would do so only some time after the namespace.
                 run(["ip", "-netns", self.switch, "link", "delete", host], check=False)
         for name in names:
             run(["ip", "netns", "delete", name], check=False)
@@ -376,7 +365,7 @@ def serve(lab, action, count):
         print(f"lab {lab.name}: {len(greeted)} of {len(addresses)} hosts up")
         return 0 if addresses and len(greeted) == len(addresses) else 3
     become_root()
-    # Whoever starts Ansible reads the lab's files, and each host has its own /etc.
+    # Ansible's user must be able to read the lab's files, and each host has its own /etc.
     os.umask(0o022)
     lab.prepare(action)
     with locked(f"zps-lab-{lab.name}", lab.PATIENCE + TIMEOUT):

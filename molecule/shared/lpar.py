@@ -3,14 +3,14 @@
 """LPARs of an IBM Z on this machine, with real Linux kernels, in the emulator Hercules, reached over SSH.
 
     lpar up              start them; the first time, make their images from Debian packages
-    lpar down            take everything away; harmless where there is nothing
+    lpar down            remove everything that exists
     lpar status          which hosts answer
     lpar inventory       the hosts as an Ansible inventory (JSON)
     lpar login HOST [COMMAND ...]
 
 lpar61 has Debian 12 with kernel 6.1, lpar612 has Debian 13 with kernel 6.12, which boots with vertical polarization.
 Each has four CPUs, a root in memory, and a point-to-point link (CTC) behind which this machine answers for its address.
-peer is a host of the other lab (see lab.py) in the same network, so that an LPAR has somebody to measure towards.
+peer is a host of the other lab (see lab.py) in the same network, against which an LPAR can measure.
 """
 
 import functools
@@ -27,7 +27,8 @@ from emulated import EmulatedLab, main
 from machine import LabError, run, write
 
 SHARED = Path(__file__).resolve().parent
-SOURCES = ["lpar.py", "lpar-init", "lpar-sitecustomize.py"]
+SITECUSTOMIZE = SHARED.parents[1] / "tests" / "unit" / "support" / "site" / "sitecustomize.py"
+SOURCES = [SHARED / "lpar.py", SHARED / "lpar-init", SITECUSTOMIZE]
 LPARS = {"lpar61": "bookworm", "lpar612": "trixie"}
 PEER = "peer"
 CPUS = 4
@@ -35,7 +36,7 @@ PACKAGES = ["base-files", "base-passwd", "bash", "coreutils", "dash", "dropbear-
 PACKAGES += ["hostname", "iproute2", "kmod", "linux-image-s390x", "mount", "procps", "python3", "sed"]
 PACKAGES += ["systemd-standalone-tmpfiles", "util-linux"]
 MODULES = ["ccwgroup", "fsm", "ctcm"]
-# What an LPAR never reads, and would only load into its memory at every boot.
+# What an LPAR never reads, but would load into memory at every boot.
 WITHOUT = [f"/usr/bin/{name}" for name in ("apt*", "dpkg*", "perl*")]
 WITHOUT += [
     f"/usr/lib/{name}" for name in ("klibc", "s390x-linux-gnu/gconv", "s390x-linux-gnu/perl*", "systemd", "udev")
@@ -47,9 +48,9 @@ WITHOUT += [f"/usr/share/{name}" for name in ("bash-completion", "bug", "doc*", 
 WITHOUT += [f"/usr/share/{name}" for name in ("lintian", "locale", "man", "perl*", "zoneinfo")]
 
 INITRD = 0x04000000
-OWN = 64 * 1024  # room for what an LPAR does not share with others, behind the image's initramfs
+OWN = 64 * 1024  # room for an LPAR's own files, behind the image's initramfs
 PARAMETERS = b"console=ttyS0 conmode=sclp rdinit=/init nokaslr quiet cio_ignore=all,!0600-0601\0"
-# The addresses are where a kernel of this architecture looks for its initramfs and its parameters.
+# A kernel of this architecture looks for its initramfs and its parameters at these addresses.
 LOAD_LIST = """\
 * Linux
 vmlinuz 0x00000000
@@ -57,7 +58,7 @@ initrd 0x{initrd:08x}
 place 0x00010408
 parameters 0x00010480
 """
-# The four priorities: Hercules would run its CPUs at nice 15.
+# The four priorities: otherwise, Hercules runs its CPUs at nice 15.
 HERCULES = """\
 CPUSERIAL 002623
 CPUMODEL 2817
@@ -84,7 +85,7 @@ TODPRIO 0
 
 
 def make_image(suite, folder, scratch):
-    """Kernel and initramfs of an LPAR: packages are unpacked and nothing of theirs is run, so no emulator is needed."""
+    """Make kernel and initramfs of an LPAR: packages are only unpacked, so no emulator is needed."""
     root = scratch / "root"
     chosen = debian.packages(suite, "s390x", PACKAGES, scratch / "apt")
     debian.unpack(chosen, root, WITHOUT)
@@ -93,9 +94,9 @@ def make_image(suite, folder, scratch):
     keep_modules(root)
     configure(root)
     python = next(root.glob("usr/lib/python3.*"))
-    # it is a link into /etc, which would lead out of the root
+    # a link into /etc, which would lead out of the root
     (python / "sitecustomize.py").unlink()
-    shutil.copy(SHARED / "lpar-sitecustomize.py", python / "sitecustomize.py")
+    shutil.copy(SITECUSTOMIZE, python / "sitecustomize.py")
     compile_library(suite, python, scratch)
     debian.cpio(root, folder / "initrd")
     size = (folder / "initrd").stat().st_size
@@ -105,7 +106,7 @@ def make_image(suite, folder, scratch):
 
 
 def keep_modules(root):
-    """Of the kernel, only the drivers of the link stay, and its configuration."""
+    """Keep only the drivers of the link and the configuration of the kernel."""
     unpacked = {".ko": bytes, ".xz": lzma.decompress}
     kept = root / "lab/modules"
     kept.mkdir(parents=True)
@@ -121,8 +122,8 @@ def keep_modules(root):
 
 
 def configure(root):
-    """What the maintainer scripts of the packages would do, as far as an LPAR needs it."""
-    for folder in ("dev", "etc/sysctl.d", "etc/tmpfiles.d", "proc", "run", "sys", "var/cache/byte-code", "var/log"):
+    """Do the work of the packages' maintainer scripts, as far as an LPAR needs it."""
+    for folder in ("dev", "etc/sysctl.d", "etc/tmpfiles.d", "proc", "run", "sys", "var/log"):
         (root / folder).mkdir(parents=True, exist_ok=True)
     for folder in ("tmp", "var/tmp"):
         (root / folder).mkdir(exist_ok=True)
@@ -140,7 +141,9 @@ def configure(root):
 
 
 def compile_library(suite, library, scratch):
-    """Compile Python's own modules with this machine's build of the same Python: byte code fits every architecture."""
+    """Compile Python's modules with this machine's build of the same version; byte code does not depend on the
+    architecture.
+    """
     root = scratch / "compiler"
     architecture = run(["dpkg", "--print-architecture"]).strip()
     chosen = debian.packages(suite, architecture, ["libpython3-stdlib", "python3-minimal"], scratch / "apt-compiler")
@@ -152,7 +155,7 @@ def compile_library(suite, library, scratch):
 
 
 class LparLab(EmulatedLab):
-    """Two LPARs and a peer, each behind a network namespace of its own."""
+    """Two LPARs and a peer, each in its own network namespace."""
 
     HOSTS = [PEER, *LPARS]
     STARTED_BY = "make lab-lpar"
@@ -162,8 +165,8 @@ class LparLab(EmulatedLab):
         super().prepare(action)
         if action == "up":
             if not os.access("/dev/net/tun", os.W_OK):
-                raise LabError("The lab needs /dev/net/tun ('modprobe tun' makes it), and it cannot be opened here.")
-            recipe = "".join((SHARED / name).read_text() for name in SOURCES)
+                raise LabError("The lab needs /dev/net/tun ('modprobe tun' makes it), which cannot be opened.")
+            recipe = "".join(path.read_text() for path in SOURCES)
             self.images = {
                 name: debian.image(name, recipe, functools.partial(make_image, suite)) for name, suite in LPARS.items()
             }
@@ -182,7 +185,7 @@ class LparLab(EmulatedLab):
         if name == PEER:
             super().start_host(name, address)
             return
-        # The near end of the link: any address of the lab's network that no host has.
+        # The near end of the link: any address of the lab's network without a host.
         gateway = str(ipaddress.ip_address(address) + 100)
         self.answer_for(name, address)
         own, configuration, script = (Path(self.folder, f"{name}.{kind}") for kind in ("own", "cnf", "rc"))
@@ -197,7 +200,7 @@ class LparLab(EmulatedLab):
         self.start(name, ["hercules", "-d", "-f", str(configuration)], HERCULES_RC=str(script))
 
     def answer_for(self, name, address):
-        """Let the namespace of an LPAR receive on the lab's network what is meant for the LPAR behind it."""
+        """Let the namespace of an LPAR receive the packets for the LPAR from the lab's network."""
         network = ipaddress.ip_interface(f"{address}/22").network
         run(["ip", "-netns", self.prefix + name, "route", "add", str(network), "dev", lab.INTERFACE])
         values = {"ip_forward": 1, f"conf/{lab.INTERFACE}/proxy_arp": 1, f"neigh/{lab.INTERFACE}/proxy_delay": 0}

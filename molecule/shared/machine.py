@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every lab asks of this machine: commands, files, locks, root, and whether an address answers."""
+"""Helpers of every lab: commands, files, locks, root, and whether an address answers."""
 
 import contextlib
 import fcntl
@@ -14,16 +14,16 @@ import time
 TIMEOUT = 120
 KEPT_AS_ROOT = ["HOME", "XDG_CACHE_HOME", "ZPOWER_LAB_CACHE"]
 
-# Commands hold the lock as well: one that outlives a lab program that was killed is waited for by the next one.
+# Commands inherit the lock: if the lab program is killed, the next one waits for the commands that outlive it.
 LOCKS = []
 
 
 class LabError(Exception):
-    """What went wrong and what would be right, as one sentence for a person."""
+    """An error: one sentence that says what is wrong and how to fix it."""
 
 
 def run(argv, stdin=None, check=True, timeout=TIMEOUT, stdout=subprocess.PIPE):
-    """Run one command; returns its standard output. An error names the command and what it said."""
+    """Run one command and return its standard output. An error contains the command and its message."""
     options = {"input": stdin, "stdout": stdout, "stderr": subprocess.PIPE, "text": True, "timeout": timeout}
     done = subprocess.run(argv, check=False, pass_fds=LOCKS, **options)
     if check and done.returncode != 0:
@@ -32,7 +32,7 @@ def run(argv, stdin=None, check=True, timeout=TIMEOUT, stdout=subprocess.PIPE):
 
 
 def write(path, text, mode=0o644):
-    """Write a file beside and rename it, so that a reader never sees half of it."""
+    """Write a temporary file beside the path and rename it, so that a reader never sees an incomplete file."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     beside = f"{path}.new"
     with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w") as handle:
@@ -42,7 +42,7 @@ def write(path, text, mode=0o644):
 
 
 def answers(addresses, seconds):
-    """The addresses whose sshd greets within this many seconds, asked over and over until all do."""
+    """Return the addresses whose sshd sends a greeting within this many seconds; ask repeatedly until all do."""
     greeted, until = set(), time.monotonic() + seconds
     while True:
         for address in addresses:
@@ -57,7 +57,7 @@ def answers(addresses, seconds):
 
 
 def processes_in(inodes):
-    """Process ids whose network namespace is one of these: membership, so that no stale pid is ever believed."""
+    """Return the ids of processes whose network namespace is one of these; no stored process id is trusted."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -69,7 +69,7 @@ def processes_in(inodes):
 
 @contextlib.contextmanager
 def locked(name, seconds=TIMEOUT):
-    """Hold a lock of this machine, by its name, while the block runs."""
+    """Hold a named lock of this machine while the block runs."""
     with open(os.path.join("/run/lock" if os.path.isdir("/run/lock") else "/run", name + ".lock"), "w") as handle:
         until = time.monotonic() + seconds
         while True:
@@ -88,7 +88,7 @@ def locked(name, seconds=TIMEOUT):
 
 
 def become_root():
-    """Go on as root through sudo where that needs no password; otherwise say what is needed."""
+    """Continue as root through sudo if that needs no password; otherwise raise LabError."""
     if os.geteuid() == 0:
         return
     with contextlib.suppress(OSError):
@@ -103,4 +103,4 @@ def check_tools(tools):
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     missing = {package for tool, package in tools.items() if shutil.which(tool) is None}
     if missing:
-        raise LabError("The lab needs Debian packages that are missing here: {}.".format(" ".join(sorted(missing))))
+        raise LabError("The lab needs these Debian packages: {}.".format(" ".join(sorted(missing))))

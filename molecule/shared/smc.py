@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A lab of two s390x guests in QEMU with a cable between them that carries RoCE, played by the kernel (rdma_rxe).
 
-    smc up          start them, or do nothing where they run
-    smc down        take them away; harmless where there is nothing
+    smc up          start them unless they run
+    smc down        remove them if they exist
     smc status      which of them answer
-    smc inventory   the guests as an Ansible inventory (JSON): smc1 measures towards smc2 over the cable
+    smc inventory   the guests as an Ansible inventory (JSON): smc1 measures against smc2 over the cable
     smc login HOST  a shell in one, or one command: smc login smc1 uname -a
 
-They are guests as `guest` has one, made from the same image. SMC-R is not switched on in them: that belongs to who
-plays with them. What is written in them lasts until `smc down`.
+They are made from the image of `guest`. SMC-R is not enabled in them; plays and tests do that. Everything written in
+them lasts until `smc down`.
 """
 
 import functools
@@ -21,9 +21,9 @@ import lab
 from emulated import main
 from machine import write
 
-CABLE = "enc3"  # udev's name for the device number that QEMU is told
-PORT = 4791  # of the packets that are the cable, between the two QEMU processes
-# A datagram that is lost is a packet that is lost: nobody has to wait for the other end.
+CABLE = "enc3"  # udev's name for the device number in QEMU's options
+PORT = 4791  # of the packets between the two QEMU processes, which are the cable
+# A lost datagram is a lost packet: neither end has to wait for the other one to start.
 CABLE_DEVICE = """
     -netdev dgram,id=cable,local.type=inet,local.host={address},local.port={port},{there}
     -device virtio-net-ccw,netdev=cable,devno=fe.0.0003,mac=02:7a:5c:00:00:{number:02x}
@@ -39,7 +39,7 @@ IPv6AcceptRA=no
 
 
 class SmcLab(guest.GuestLab):
-    """Two guests, each behind a port of the address that a host of the lab has."""
+    """Two guests, each reached through a port of a lab host's address."""
 
     HOSTS = ["smc1", "smc2"]
     STARTED_BY = "make lab-smc"
@@ -55,7 +55,7 @@ class SmcLab(guest.GuestLab):
         return found
 
     def layer(self, name, address):
-        """As for the other guests; below a name of its own, because all that lies beside it goes into the guest."""
+        """As for the other guests, but in a folder of its own, because all files beside it are copied to the guest."""
         folder = super().layer(name, address)
         text = NETWORK.format(cable=CABLE, address=self.on_the_cable(name))
         write(folder + "/etc/systemd/network/20-cable.network", text)

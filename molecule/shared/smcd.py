@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A lab of one s390x guest in QEMU whose kernel speaks SMC-D: its module smc is built again with the loopback device.
+"""A lab of one s390x guest in QEMU whose kernel supports SMC-D: its module smc is rebuilt with the loopback device.
 
-    smcd up          start it, or do nothing where it runs
-    smcd down        take it away; harmless where there is nothing
+    smcd up          start it unless it runs
+    smcd down        remove it if it exists
     smcd status      whether it answers
     smcd inventory   the guest as an Ansible inventory (JSON)
     smcd login       a shell in it, or one command: smcd login uname -a
@@ -28,21 +28,21 @@ from emulated import main
 from machine import LabError, run
 
 MODULES = ["smc", "smc_diag"]
-COMPILER = "gcc-14"  # the one that Debian's kernels of this suite are built with
+COMPILER = "gcc-14"  # the compiler that builds Debian's kernels of this suite
 TOOLS = [f"{COMPILER}-s390x-linux-gnu", "make", "coreutils", "dash", "findutils", "grep", "mawk", "sed"]
-# Without pahole, the module has no types for BPF.
+# Without pahole, the module contains no types for BPF.
 MAKE = ["-j1", "CONFIG_SMC_LO=y", "KCFLAGS=-DCONFIG_SMC_LO=1", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"]
-SECONDS = 1800  # on an idle CPU, a minute
+SECONDS = 1800  # a minute on an idle CPU
 
 
 def kernel(image):
-    """(release, version of its package) of the kernel in an image: 6.12.107+deb13-s390x, 6.12.107-1."""
+    """Return (release, package version) of the kernel in an image: 6.12.107+deb13-s390x, 6.12.107-1."""
     listed = (image / "manifest").read_text()
     return re.search(r"^linux-image-(\d[^=]*)=(\S+)$", listed, re.MULTILINE).groups()
 
 
 def make_modules(release, version, folder, scratch):
-    """Build the modules of a kernel, with Debian's compiler for it, and write them into the folder of an image."""
+    """Build the modules of a kernel with Debian's compiler for it, and write them into the folder of an image."""
     upstream, _dash, flavour = release.rpartition("-")
     architecture = run(["dpkg", "--print-architecture"]).strip()
     wanted = [f"linux-headers-{release}", f"linux-headers-{upstream}-common"]
@@ -62,13 +62,13 @@ def make_modules(release, version, folder, scratch):
     for name in MODULES:
         run(["chroot", str(root), "s390x-linux-gnu-strip", "-g", f"/tmp/{place}/{name}.ko"])
         data = (root / "tmp" / place / f"{name}.ko").read_bytes()
-        # as the kernel's own loader takes it
+        # in the format of the kernel's loader
         (folder / f"{name}.ko.xz").write_bytes(lzma.compress(data, check=lzma.CHECK_CRC32))
     debian.write_manifest(folder, [*tools, *headers])
 
 
 def prepare_root(root):
-    """What the maintainer scripts of the packages would do, as far as make and the compiler need it."""
+    """Do the work of the packages' maintainer scripts, as far as make and the compiler need it."""
     (root / "tmp").mkdir(exist_ok=True)
     (root / "dev").mkdir(exist_ok=True)
     os.mknod(root / "dev/null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
@@ -78,7 +78,7 @@ def prepare_root(root):
 
 
 class SmcdLab(guest.GuestLab):
-    """The guest, with other modules."""
+    """The guest with rebuilt modules."""
 
     STARTED_BY = "make lab-smcd"
     TOOLS = guest.GuestLab.TOOLS | {"chroot": "coreutils"}
@@ -95,7 +95,7 @@ class SmcdLab(guest.GuestLab):
                 raise LabError(f"{problem}\n{hint}") from None
 
     def layer(self, name, address):
-        """As for the other guest, with the modules where Debian's own are, so that their list stays as it is."""
+        """As for the other guest, with the modules in the place of Debian's, so that their index stays valid."""
         folder = super().layer(name, address)
         place = Path(folder, "usr/lib/modules", self.release, "kernel/net/smc")
         place.mkdir(parents=True)

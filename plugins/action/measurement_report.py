@@ -22,7 +22,7 @@ from ..plugin_utils._compare.next_steps import IMPORTED, MORE_VARIABLES
 from ..plugin_utils._compare.shapes import Report
 from ..plugin_utils._evidence import command
 from ..plugin_utils._evidence.shapes import KINDS
-from ..plugin_utils._experiment.plan_files import read as read_plan
+from ..plugin_utils._experiment.plans import read_plan
 from ..plugin_utils._pages.text import PairKey, Runs, natural, one_line, plural, verdict_word
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report import RENDERERS

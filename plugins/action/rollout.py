@@ -10,8 +10,8 @@ from typing import Any
 
 from ansible.release import __version__ as ansible_core_version
 
-from ..module_utils._engine import lease
-from ..module_utils._engine.lease import LONGEST
+from ..module_utils._engine import durations
+from ..module_utils._engine.durations import LONGEST
 from ..modules.rollout import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.role_options import UNLIMITED, module_options, scope
@@ -283,7 +283,7 @@ def gate_of(host: str, variables: Mapping[str, Any], stage: stages.Stage, alive:
 
 
 def seconds(value: object, option: str) -> int:
-    return 0 if value == UNLIMITED else int(lease.seconds(value, option))  # type: ignore[no-untyped-call]
+    return 0 if value == UNLIMITED else int(durations.seconds(value, option))  # type: ignore[no-untyped-call]
 
 
 def stamp() -> str:

@@ -13,7 +13,7 @@ TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
 def violations(browser: Browser, axe: str) -> list[str]:
-    """One line a rule that is broken, with the first places."""
+    """Return one line for each broken rule, with the first places."""
     browser.value(f"{axe}; true")
     options = f"{{resultTypes: ['violations'], preload: false, runOnly: {{type: 'tag', values: {TAGS}}}}}"
     found = browser.value(
@@ -21,6 +21,6 @@ def violations(browser: Browser, axe: str) -> list[str]:
         " `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map(n => n.target + ' ' + n.failureSummary).join('; ')}`)])",
         wait=True,
     )
-    assert found[0] > 20, "axe has hardly looked at anything"
+    assert found[0] > 20, "axe has checked almost nothing"
     lines: list[str] = found[1]
     return lines

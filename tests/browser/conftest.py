@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The same imports as in the unit tests, and one browser for all tests of a module."""
+"""The imports of the unit tests, and one browser for all tests of a module."""
 
 from __future__ import annotations
 

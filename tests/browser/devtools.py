@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A headless Chromium, spoken to over the DevTools protocol on two pipes; standard library only."""
+"""A headless Chromium, controlled with the DevTools protocol over two pipes; standard library only."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ import time
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PATIENCE = 300.0  # seconds for one answer, on a machine that is busy
+PATIENCE = 300.0  # seconds for one answer, even on a busy machine
 FLAGS = (
     "--headless",
-    "--no-sandbox",  # it shows our own page only, and root has no other way
+    "--no-sandbox",  # it shows only our own page, and root has no alternative
     "--disable-gpu",
     "--disable-dev-shm-usage",
     "--disable-background-networking",
@@ -43,12 +43,12 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 
 def find_browser() -> str | None:
-    """The path of a Chromium or Chrome, or None."""
+    """Return the path of a Chromium or Chrome, or None."""
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 class Browser:
-    """One browser with one page; a context manager that leaves neither process nor folder behind."""
+    """One browser with one page; a context manager that leaves no process or folder behind."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -61,7 +61,7 @@ class Browser:
         self.folder = tempfile.mkdtemp(prefix="report-browser-")
         to_child, self.writer = os.pipe()
         self.reader, from_child = os.pipe()
-        # the ends of the child must not lie at 3 or 4 themselves when they are moved there
+        # the ends of the child must not be 3 or 4 before they are moved there
         high = [fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (to_child, from_child)]
         os.close(to_child)
         os.close(from_child)
@@ -94,7 +94,7 @@ class Browser:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Send one command and wait for its answer; events that come before it are kept."""
+        """Send one command and wait for its answer; keep events that arrive earlier."""
         self.count += 1
         message: dict[str, Any] = {"id": self.count, "method": method, "params": params}
         if self.session:
@@ -110,7 +110,7 @@ class Browser:
             self.events.append(answer)
 
     def wait_for(self, method: str) -> None:
-        """Wait for an event that has not been seen since the last :meth:`open`."""
+        """Wait for an event that has not occurred since the last :meth:`open`."""
         while not any(event.get("method") == method for event in self.events):
             self.events.append(self._receive())
 
@@ -127,15 +127,15 @@ class Browser:
         return message
 
     def open(self, url: str) -> None:
-        """Load a page to its end; events of earlier pages are forgotten."""
+        """Load a page completely; forget events of earlier pages."""
         self.events.clear()
         self.call("Page.navigate", url=url)
         self.wait_for("Page.loadEventFired")
 
     def value(self, expression: str, wait: bool = False) -> Any:
-        """The value of a JavaScript expression in the page; the page's own policy does not apply to it.
+        """Return the value of a JavaScript expression in the page; the page's own policy does not apply to it.
 
-        With ``wait``, what a promise comes to.
+        ``wait``: return the result of a promise.
         """
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=wait)
         if "exceptionDetails" in answer:
@@ -143,7 +143,7 @@ class Browser:
         return answer["result"].get("value")
 
     def complaints(self) -> list[str]:
-        """What the browser has logged since the page was opened: policy violations, failed loads, script errors."""
+        """Return what the browser has logged since the page opened: policy violations, failed loads, script errors."""
         found = []
         for event in self.events:
             params = event.get("params", {})
@@ -156,7 +156,7 @@ class Browser:
     def show(
         self, width: int = 1280, height: int = 900, scheme: str = "light", media: str = "", zoom: float = 1
     ) -> None:
-        """Size of the window, colour scheme, ``print`` or the screen, and how far a reader has zoomed in."""
+        """Set the size of the window, the colour scheme, ``print`` or screen, and the zoom."""
         size = {"width": round(width / zoom), "height": round(height / zoom)}
         self.call("Emulation.setDeviceMetricsOverride", **size, deviceScaleFactor=zoom, mobile=False)
         self.call(
@@ -164,7 +164,7 @@ class Browser:
         )
 
     def picture(self, height: int | None = None, first: str = "") -> bytes:
-        """A PNG of the whole page, or of ``height`` pixels from its top, or from the element ``first`` on."""
+        """Return a PNG of the whole page, or of ``height`` pixels from its top or from the element ``first``."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
         left, top, right = 0, 0, size["width"]
         if first:

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pictures of the documentation: pages made from fixed records, and the part of each that is shown.
+"""The pictures of the documentation: pages made from fixed records, and which part of each is shown.
 
-A picture keeps the digest of its page in a text chunk, so that a test finds a picture of an older page without a
-browser, and whatever fonts a machine has.
+The licence file of a picture contains the digest of its page, so that a test detects a picture of an older page without
+a browser, whatever fonts a machine has.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ import functools
 import hashlib
 import json
 import re
-import struct
-import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,14 +31,12 @@ from report_samples import sample
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "images"
 LICENCE = "".join(line.removeprefix("# ") for line in Path(__file__).read_text("utf-8").splitlines(True)[:2])
-SIGNATURE = b"\x89PNG\r\n\x1a\n"
-KEYWORD = b"page-sha256"
 LARGEST = 150_000
-"""Bytes of a picture."""
+"""Maximum size of a picture in bytes."""
 
 
 class Picture(NamedTuple):
-    """What is shown: a page from the selected element on, or from its top."""
+    """A page, from the selected element on or from its top."""
 
     page: Callable[[], str]
     height: int
@@ -48,7 +44,7 @@ class Picture(NamedTuple):
     first: str = ""
 
     def digest(self) -> str:
-        """What the picture depends on, without versions and times, which change with each release or run."""
+        """Return the digest of the page without versions and times, which change with each release or run."""
         text = re.sub(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?", "TIME", self.page())
         text = re.sub(r"\b\d+\.\d+\.\d+\b", "VERSION", text)
         shown = f"{self.height} {self.scheme} {self.first}\n{text}"
@@ -56,7 +52,7 @@ class Picture(NamedTuple):
 
 
 def example_site(made: dict[str, Any]) -> dict[str, Any]:
-    """A sample with the names of inventories/example and a workload of this collection."""
+    """Return a sample with the names of inventories/example and a workload of this collection."""
     text = re.sub(r"\bapp(\d+)\b", r"sapapp\1", json.dumps(made))
     text = re.sub(r"\bdb(1?)\b", "sapdb1", text).replace("tcp_rr", "pingpong-1000B").replace("latency_p50", "av2_us")
     renamed: dict[str, Any] = json.loads(text)
@@ -64,7 +60,7 @@ def example_site(made: dict[str, Any]) -> dict[str, Any]:
 
 
 def report(records: Iterable[dict[str, Any]], plan: factory.Plan) -> str:
-    """The report of a change."""
+    """Return the report of a change."""
     loaded = factory.load(records, factory.change_tunings(plan))
     options = Options(repeat="ansible-playbook -i inventory zpower.sap_tuning.before_after")
     return render(example_site(compare_change(loaded, Expected(hosts=list(plan.hosts)), options)), "html")
@@ -121,28 +117,17 @@ PICTURES = {
 }
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def stamped(png: bytes, digest: str) -> bytes:
-    """The picture with the digest in a text chunk behind its header."""
-    end_of_header = len(SIGNATURE) + 25
-    return png[:end_of_header] + _chunk(b"tEXt", KEYWORD + b"\0" + digest.encode()) + png[end_of_header:]
-
-
-def stamp_of(png: bytes) -> str | None:
-    """The digest that a picture keeps; None for one without."""
-    place = len(SIGNATURE)
-    while place < len(png):
-        (length,) = struct.unpack(">I", png[place : place + 4])
-        kind, data = png[place + 4 : place + 8], png[place + 8 : place + 8 + length]
-        if kind == b"tEXt" and data.startswith(KEYWORD + b"\0"):
-            return data.partition(b"\0")[2].decode()
-        place += length + 12
-    return None
-
-
 def path_of(name: str) -> Path:
-    """The file of one of PICTURES."""
+    """Return the path of one of PICTURES."""
     return FOLDER / f"{name}.png"
+
+
+def licence(name: str) -> str:
+    """Return the licence file of a picture that shows its page as it is now."""
+    return f"{LICENCE}\nPage: {PICTURES[name].digest()}\n"
+
+
+def outdated() -> list[str]:
+    """Return the names of pictures that are missing or show an older page."""
+    licences = {name: path_of(name).with_suffix(".png.license") for name in PICTURES}
+    return [name for name, path in licences.items() if not path.is_file() or path.read_text("utf-8") != licence(name)]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""screenshot.py --write [NAME ...]: take the pictures in docs/images whose page has changed, or those named, again."""
+"""screenshot.py --write [NAME ...]: retake the named pictures in docs/images, or those whose page has changed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pathlib import Path
 importlib.import_module("conftest")  # makes the checkout importable as a collection
 
 from devtools import Browser, find_browser  # noqa: E402
-from pictures import FOLDER, LICENCE, PICTURES, path_of, stamp_of, stamped  # noqa: E402
+from pictures import FOLDER, PICTURES, licence, outdated, path_of  # noqa: E402
 
 
 def write(browser: Browser, names: list[str]) -> None:
-    """Take the pictures with these names into docs/images, each with its licence."""
+    """Take these pictures into docs/images, each with its licence."""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         for name in names:
@@ -25,23 +25,14 @@ def write(browser: Browser, names: list[str]) -> None:
             page.write_text(picture.page(), encoding="utf-8")
             browser.show(scheme=picture.scheme, media="screen")
             browser.open(page.as_uri())
-            png = stamped(browser.picture(picture.height, picture.first), picture.digest())
+            png = browser.picture(picture.height, picture.first)
             path_of(name).write_bytes(png)
-            path_of(name).with_suffix(".png.license").write_text(LICENCE, encoding="utf-8")
+            path_of(name).with_suffix(".png.license").write_text(licence(name), encoding="utf-8")
             print(f"{path_of(name).relative_to(FOLDER.parents[1])}: {len(png) // 1000} kB")
 
 
-def outdated() -> list[str]:
-    """The pictures that are missing, or were made from another page than the code makes now."""
-    return [
-        name
-        for name, picture in PICTURES.items()
-        if not path_of(name).is_file() or stamp_of(path_of(name).read_bytes()) != picture.digest()
-    ]
-
-
 def main() -> int:
-    """0, or 1 with one sentence if there is no browser."""
+    """Return 0, or 1 with one sentence if there is no browser."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", required=True, help="write them into docs/images")
     parser.add_argument("names", nargs="*", choices=[*PICTURES, []], metavar="NAME")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every page that the collection writes, on a local port."""
+"""Serve every page that the collection writes on a local port."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVERYTHING = [*PAGES, *EVIDENCE, *ROLLOUTS]
 
 
 class Site:
-    """The pages on a local port, and the path of every request that came."""
+    """The pages on a local port, and the paths of all requests."""
 
     def __init__(self) -> None:
         self.pages = {f"/{name}/report.html": page_samples.write(name, "html").encode() for name in EVERYTHING}
@@ -37,7 +37,7 @@ class Site:
                 self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:
-                """The requests are kept, not printed."""
+                """Print nothing: the requests are kept."""
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.thread = threading.Thread(target=self.server.serve_forever)
@@ -48,7 +48,7 @@ class Site:
 
 @contextmanager
 def serving() -> Iterator[Site]:
-    """The site while the block runs."""
+    """Serve the pages while the block runs."""
     site = Site()
     site.thread.start()
     try:

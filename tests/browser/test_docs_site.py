@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The documentation site, opened as files: it fits small and large windows, axe finds nothing, and the search finds."""
+"""The documentation site, opened as files: it fits small and large windows, axe finds no problem, the search works."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGES = [
 ]
 BACKGROUND = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g)"
 FIRST = 3
-"""Among this many results of a search, the wanted page is expected."""
+"""The wanted page must be among this many results of a search."""
 SEARCHES = {
     "undo": "guide/take_back",
     "exit code": "codes_files_ports",
@@ -73,6 +73,6 @@ def test_a_page_loads_nothing_from_elsewhere_and_fits_every_window(
             assert violations(browser, axe) == [], (scheme, width)
 
 
-def test_a_search_has_the_wanted_page_among_the_first(browser: Browser, docs: str) -> None:
+def test_a_search_lists_the_wanted_page_among_the_first_results(browser: Browser, docs: str) -> None:
     found = {words: search(browser, docs, words)[:FIRST] for words in SEARCHES}
     assert {words: pages for words, pages in found.items() if SEARCHES[words] not in pages} == {}

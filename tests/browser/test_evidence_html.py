@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The pages of evidence and rollouts in Chromium: filters work without a script, links lead to batches."""
+"""The pages of evidence and rollouts in Chromium: filters work without scripts, links lead to batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COLUMNS = "[...document.querySelectorAll('.matrix thead th')].filter(r => r.chec
 
 
 @pytest.mark.parametrize("name", EVIDENCE)
-def test_each_filter_shows_as_many_hosts_as_it_says(browser: Browser, site: Site, name: str) -> None:
+def test_each_filter_shows_the_announced_number_of_hosts(browser: Browser, site: Site, name: str) -> None:
     browser.show()
     browser.open(site.url(name))
     told = browser.value(FILTERS)
@@ -37,7 +37,7 @@ def test_a_tuning_can_be_hidden_and_filters_are_reached_by_keyboard(browser: Bro
     assert browser.value(SHOWN) == 9
 
 
-def test_on_paper_every_host_stands_and_no_filter(browser: Browser, site: Site) -> None:
+def test_print_shows_every_host_and_no_filter(browser: Browser, site: Site) -> None:
     browser.show()
     browser.open(site.url("verify-site"))
     browser.value("document.getElementById('show-drifted').click(); true")
@@ -56,7 +56,7 @@ def test_a_batch_of_a_rollout_leads_to_its_hosts(browser: Browser, site: Site) -
 
 
 @pytest.mark.parametrize("name", ["rollout-stopped", "rollout-fleet"])
-def test_of_a_rollout_on_paper_nothing_is_cut_off(browser: Browser, site: Site, name: str) -> None:
+def test_a_printed_rollout_is_not_cut_off(browser: Browser, site: Site, name: str) -> None:
     browser.show(media="print", width=720)
     browser.open(site.url(name))
     assert browser.value("document.scrollingElement.scrollWidth") <= 720

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every page in a real browser, once: it loads nothing, and stands well in light, dark, on paper, small and zoomed."""
+"""Every page once in a real browser: it loads nothing, and is correct in light, dark, print, small and zoomed views."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ COLOURS = {"light": "rgb(255, 255, 255)", "dark": "rgb(17, 22, 29)"}
 BACKGROUND = "getComputedStyle(document.body).backgroundColor"
 OPEN = "document.querySelectorAll('details').forEach(d => d.open = true)"
 WIDTH = "document.scrollingElement.scrollWidth"
-# Of the headline ``h``: its lines.
+# The number of lines of the headline ``h``.
 LINES = "parseFloat(getComputedStyle(h).height) / parseFloat(getComputedStyle(h).lineHeight)"
 LONGEST = f"h.textContent = '{'The noise of 8 hosts, measured. ' * 4}'"
-# What is wider than the window lies in a region of its own that scrolls and that the keyboard reaches.
+# Everything wider than the window is in a region of its own that scrolls and that the keyboard reaches.
 WIDE = """[...document.querySelectorAll('main *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1
   && !e.closest('.scroll') && getComputedStyle(e).visibility !== 'hidden').map(e => e.outerHTML.slice(0, 80))"""
 OUTSIDE = """[...document.querySelectorAll('main *')].filter(e => {
@@ -55,7 +55,7 @@ CAPTIONS = "[...document.querySelectorAll('table')].every(t => t.caption?.textCo
 
 
 @pytest.mark.parametrize("name", EVERYTHING)
-def test_a_page_in_every_view(browser: Browser, site: Site, axe: str, name: str) -> None:
+def test_a_page_is_correct_in_every_view(browser: Browser, site: Site, axe: str, name: str) -> None:
     site.requests.clear()
     browser.show()
     browser.open(site.url(name))
@@ -72,15 +72,15 @@ def test_a_page_in_every_view(browser: Browser, site: Site, axe: str, name: str)
 
 
 def as_it_opens(browser: Browser, name: str) -> Iterator[str]:
-    """What is wrong while parts are folded, a line each."""
+    """Yield a line for each problem while parts are folded."""
     for scheme in ("dark", "light") if name in PAGES else ():
         browser.show(scheme=scheme)
         if browser.value(BACKGROUND) != COLOURS[scheme]:
-            yield f"{scheme}: the style sheet does not apply"
+            yield f"{scheme}: the style sheet has no effect"
     for width in (1280, 390):
         browser.show(width=width, height=844)
         if name in PAGES and (overlaps := browser.value(OVERLAPS)):
-            yield f"words lie on others at {width}: {overlaps}"
+            yield f"texts overlap at {width}: {overlaps}"
         for place in (".badge.big", "#next li") if name in REPORTS and name != "hostile" else ():
             if browser.value(f"document.querySelector('{place}').getBoundingClientRect().top") >= 844:
                 yield f"{place} is below the first screen at {width}"
@@ -119,7 +119,7 @@ def told_to_screen_readers(browser: Browser) -> Iterator[str]:
 
 
 def with_everything_open(browser: Browser, name: str) -> Iterator[str]:
-    """What is wrong while nothing is folded, a line each."""
+    """Yield a line for each problem while everything is unfolded."""
     browser.value(OPEN)
     browser.show(scheme="dark")
     browser.picture(2000)
@@ -142,7 +142,7 @@ def with_everything_open(browser: Browser, name: str) -> Iterator[str]:
         yield f"at 200 % outside of the window: {wide}"
 
 
-def test_what_is_wrong_is_found(browser: Browser, site: Site, axe: str) -> None:
+def test_planted_problems_are_found(browser: Browser, site: Site, axe: str) -> None:
     browser.show()
     browser.open(site.url("improved"))
     browser.value("document.querySelector('h1').style.color = '#ddd'; document.querySelector('svg').remove(); true")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What single reports do in a real browser: no policy is broken, hostile texts stay texts, a fleet is filtered."""
+"""Single reports in a real browser: the policy holds, hostile texts stay texts, a fleet can be filtered."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from report_samples import HOSTILE, HOSTILE_INVISIBLE
 from site_of_pages import Site
 
 
-def test_a_changed_style_sheet_is_refused_by_the_policy(browser: Browser, site: Site) -> None:
+def test_the_policy_refuses_a_changed_style_sheet(browser: Browser, site: Site) -> None:
     page = site.pages["/improved/report.html"]
     site.pages["/forged/report.html"] = page.replace(b"<style>", b"<style>body { color: red }", 1).replace(
         b"<main", b'<img src="/x.png"><script>document.title = "forged"</script><main'
@@ -37,7 +37,7 @@ def test_hostile_texts_stay_texts(browser: Browser, site: Site) -> None:
     assert browser.value("document.querySelector('h1').textContent").startswith(HOSTILE[0])
 
 
-def test_the_keyboard_reaches_the_skip_link_first_and_shows_where_it_is(browser: Browser, site: Site) -> None:
+def test_the_keyboard_reaches_the_skip_link_first_and_shows_the_focus(browser: Browser, site: Site) -> None:
     browser.show()
     browser.open(site.url("improved"))
     for kind in ("keyDown", "keyUp"):
@@ -50,7 +50,7 @@ def test_the_keyboard_reaches_the_skip_link_first_and_shows_where_it_is(browser:
 SHOWN = "[...document.querySelectorAll('.pool tbody tr')].filter(r => r.checkVisibility()).map(r => r.className)"
 
 
-def test_a_fleet_is_filtered_without_script(browser: Browser, site: Site) -> None:
+def test_a_fleet_is_filtered_without_scripts(browser: Browser, site: Site) -> None:
     browser.show()
     browser.open(site.url("fleet"))
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
@@ -71,12 +71,12 @@ def test_a_fleet_is_filtered_without_script(browser: Browser, site: Site) -> Non
         assert [text.partition(":")[0] for text in browser.value(opened)] == [workload]
         browser.value("document.querySelector('.choices a[href=\"#only-regressed\"]').click()")
         browser.show(media="print")
-        assert len(browser.value(SHOWN)) == 1000  # paper has no links, so all is on it
+        assert len(browser.value(SHOWN)) == 1000  # paper has no links, so all rows are printed
     finally:
         browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def test_on_paper_folded_parts_are_open(browser: Browser, site: Site) -> None:
+def test_folded_parts_are_open_in_print(browser: Browser, site: Site) -> None:
     heights = []
     for media in ("screen", "print"):
         browser.show(media=media)
@@ -84,6 +84,6 @@ def test_on_paper_folded_parts_are_open(browser: Browser, site: Site) -> None:
         assert browser.value("document.querySelectorAll('details[open]').length") == 0
         heights.append(browser.value("document.querySelector('details').getBoundingClientRect().height"))
     assert heights[1] > 10 * heights[0]
-    browser.show(width=720, media="print")  # A4 at 96 pixels an inch, less the margins
+    browser.show(width=720, media="print")  # A4 at 96 pixels per inch, minus the margins
     assert browser.value("document.scrollingElement.scrollWidth") <= 720
     assert browser.value("getComputedStyle(document.querySelector('nav')).display") == "none"

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The last lines of the demo: what was tried, what it did, what was kept, and whether the hosts are as they were.
+"""The last lines of the demo: the levels, their effects, the level that was kept, and whether the hosts were restored.
 
 story.py kept FOLDER    succeeds if a level was kept
-story.py tell FOLDER    prints the story; fails if the experiment is incomplete or a host is not as it was
+story.py tell FOLDER    prints the story; fails if the experiment is incomplete or a host has changed
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any
 
 Found = dict[str, list[str]]
-"""By host the values and checksums that found.yml read."""
+"""Values and checksums that found.yml read, by host."""
 
 
 def kept(report: dict[str, Any]) -> str | None:
-    """The level that the hosts were left with."""
+    """Return the level that the hosts were left with."""
     level: str | None = report["experiment"]["progress"]["sessions"][-1]["kept"]
     return level
 
 
 def story(report: dict[str, Any], first: Found, last: Found, page: Path) -> list[str]:
-    """The lines of the story."""
+    """Return the lines of the story."""
     experiment = report["experiment"]
     levels = [level for level in experiment["levels"] if not level["baseline"]]
     hosts = ", ".join(host["host"] for host in experiment["progress"]["hosts"])
@@ -46,7 +46,7 @@ def story(report: dict[str, Any], first: Found, last: Found, page: Path) -> list
 
 
 def as_found(first: Found, last: Found) -> str:
-    """Whether the hosts are as they were, in one sentence."""
+    """Return in one sentence whether the hosts are as they were."""
     if not first or not all(first.values()):
         return "nothing could be read from them before the experiment."
     changed = [f"{host} {line}" for host in sorted(first) for line in sorted({*first[host]} ^ {*last.get(host, ())})]
@@ -57,7 +57,7 @@ def as_found(first: Found, last: Found) -> str:
 
 
 def problems(report: dict[str, Any], first: Found, last: Found) -> list[str]:
-    """Why the demo has failed."""
+    """Return the reasons why the demo has failed."""
     found = []
     if not report["experiment"]["progress"]["complete"]:
         found.append("the experiment is not complete")
@@ -67,12 +67,12 @@ def problems(report: dict[str, Any], first: Found, last: Found) -> list[str]:
 
 
 def read(path: Path) -> Found:
-    """What found.yml wrote; the kernel lists files in any order."""
+    """Read a file of found.yml; the kernel lists files in any order."""
     return {host: sorted(lines) for host, lines in json.loads(path.read_text()).items()}
 
 
 def main() -> int:
-    """One of the two commands."""
+    """Run one of the two commands."""
     action, folder = sys.argv[1], Path(sys.argv[2]).resolve()
     report = json.loads((folder / "report.json").read_text())
     if action == "kept":

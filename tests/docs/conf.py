@@ -20,7 +20,7 @@ author = GALAXY["authors"][0]
 copyright = f"2026 {author}"
 version = release = GALAXY["version"]
 extensions = ["myst_parser", "sphinx_antsibull_ext", "sphinx_copybutton"]
-# what antsibull-docs writes relies on this role
+# required by the output of antsibull-docs
 default_role = "any"
 highlight_language = "none"
 # headings can be linked to as on a forge
@@ -68,7 +68,7 @@ PAGES = {
 
 
 def of_ansible(app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.TextElement) -> nodes.Node | None:
-    """A reference to one of PAGES; None for any other, which is an error."""
+    """Return a reference to one of PAGES; None for any other target, which is an error."""
     page = PAGES.get(node["reftarget"])
     return nodes.reference("", "", content, internal=False, refuri=ANSIBLE + page) if page else None
 

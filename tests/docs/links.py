@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Links and headings of Markdown pages, and a check of every link of a folder of HTML pages."""
+"""Links and headings of Markdown pages, and a check of all links in a folder of HTML pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINK = re.compile(r"(?<=\]\()[^)\s]+(?=\))")
 
 
 def prose(text: str) -> Iterator[tuple[bool, str]]:
-    """Each line of a Markdown page, and whether it is outside of fenced code."""
+    """Yield each line of a Markdown page, and whether it is outside fenced code."""
     code = False
     for line in text.splitlines():
         fence = line.lstrip().startswith("```")
@@ -23,7 +23,7 @@ def prose(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def anchors(text: str) -> set[str]:
-    """The names by which the headings of a Markdown page can be linked to, as on a forge."""
+    """Return the names by which the headings of a Markdown page can be linked to, as on a forge."""
     found: dict[str, int] = {}
     names = set(re.findall(r'<a id="([^"]+)"', text))
     for outside, line in prose(text):
@@ -35,19 +35,19 @@ def anchors(text: str) -> set[str]:
 
 
 def slug(heading: str) -> str:
-    """The name of a heading in a link."""
+    """Return the name of a heading in a link."""
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading.strip())
     return re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-")
 
 
 def local_links(text: str) -> list[str]:
-    """The links of a Markdown page that do not leave the project."""
+    """Return the links of a Markdown page that stay within the project."""
     found = [link for outside, line in prose(text) if outside for link in LINK.findall(line)]
     return [link for link in found if not is_external(link)]
 
 
 def lost(page: Path) -> list[str]:
-    """One line for each link of a Markdown page that does not lead to a file of the project and a heading in it."""
+    """Return the links of a Markdown page that do not lead to a file of the project and a heading in it."""
     text, found = page.read_text("utf-8"), []
     for link in local_links(text):
         name, _hash, anchor = link.partition("#")
@@ -60,7 +60,7 @@ def lost(page: Path) -> list[str]:
 
 
 def with_links(text: str, new: Callable[[str], str]) -> str:
-    """A Markdown page whose local links are replaced."""
+    """Return a Markdown page with replaced local links."""
 
     def replaced(link: re.Match[str]) -> str:
         return link[0] if is_external(link[0]) else new(link[0])
@@ -95,9 +95,9 @@ class _Page(HTMLParser):
 
 
 def broken(folder: Path) -> list[str]:
-    """One line for each link of the HTML pages below a folder that does not lead to one of its files and a place in it.
+    """Return one line for each link of the HTML pages below a folder that leads neither to a file nor a place there.
 
-    A link may also lead to another site, by https. Nothing may be loaded from there with a page.
+    A link may also lead to another site by https, but a page must not load anything from there.
     """
     folder = folder.resolve()
     pages = {path: _Page(path.read_text("utf-8")) for path in sorted(folder.rglob("*.html"))}

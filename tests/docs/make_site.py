@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Build the documentation site: the pages of docs/, those around it and the reference of plugins and roles, as HTML.
 
-make_site.py                      the site in build/docs, and a check of all its links
-make_site.py --links-elsewhere    a check of its links to other sites instead
+make_site.py                      build the site in build/docs and check all its links
+make_site.py --links-elsewhere    check its links to other sites instead
 
-Pages are written for a forge and for the archive. The site has the pages of docs/ at its top. A link of a page to
+Pages are written for a forge and for the archive. The pages of docs/ are at the top of the site. A link of a page to
 a file that is not a page, or to a file outside of docs/, leads to where the site shows that file.
 """
 
@@ -52,7 +52,7 @@ SHOWN = {
     "inventories/guide": ("The site of the guide", "inventories/guide"),
 }
 KINDS = {"modules": "module", "callback": "callback", "lookup": "lookup"}
-# What screen readers need and the theme does not write.
+# Markup that screen readers need and the theme does not write.
 ACCESSIBLE = [
     (r'<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">'),
     (r'<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Site">'),
@@ -61,7 +61,7 @@ ACCESSIBLE = [
     (r"<thead>\s*<tr[^>]*>(\s*<th[^>]*>(<p></p>)?</th>)+\s*</tr>\s*</thead>", ""),
     (r"<th[^>]*>(<p></p>)?</th>", "<td></td>"),
 ]
-# The site is built from these.
+# The sources of the site.
 INPUTS = [
     "docs",
     "galaxy.yml",
@@ -77,24 +77,24 @@ INPUTS = [
 
 
 class Entry(NamedTuple):
-    """A page of the navigation: its name in the site, the title there if it is not its own, and the pages below it."""
+    """A page of the navigation: its name in the site, its title there if it differs, and the pages below it."""
 
     page: str
     title: str
     below: list[Entry]
 
     def line(self) -> str:
-        """The entry in a toctree."""
+        """Return the entry in a toctree."""
         return f"{self.title} </{self.page}>" if self.title else f"/{self.page}"
 
 
 def pages_of_docs() -> set[str]:
-    """The names of the pages of docs/ in the site."""
+    """Return the names of the pages of docs/ in the site."""
     return {path.relative_to(TOP / "docs").with_suffix("").as_posix() for path in (TOP / "docs").rglob("*.md")}
 
 
 def navigation() -> list[tuple[str, list[Entry]]]:
-    """nav.yml: the captions with their pages."""
+    """Return the captions of nav.yml with their pages."""
     read = yaml.safe_load((HERE / "nav.yml").read_text("utf-8"))
     parts = [(part["caption"], list(_entries(part["pages"]))) for part in read]
     rest = pages_of_docs() - {entry.page for _caption, entries in parts for entry in every(entries)}
@@ -109,7 +109,7 @@ def _entries(items: list[Any]) -> Iterator[Entry]:
 
 
 def _filled(entries: list[Entry], rest: set[str]) -> Iterator[Entry]:
-    """The entries, with those of the rest in the place of a pattern."""
+    """Yield the entries, with the remaining pages in place of a pattern."""
     for entry in entries:
         if "*" in entry.page:
             yield from (Entry(page, "", []) for page in sorted(rest) if PurePosixPath(page).match(entry.page))
@@ -118,20 +118,20 @@ def _filled(entries: list[Entry], rest: set[str]) -> Iterator[Entry]:
 
 
 def search_words() -> dict[str, list[str]]:
-    """search.yml: the words of each page."""
+    """Return the search words of each page from search.yml."""
     read: dict[str, list[str]] = yaml.safe_load((HERE / "search.yml").read_text("utf-8"))
     return read
 
 
 def every(entries: list[Entry]) -> Iterator[Entry]:
-    """The entries and all below them."""
+    """Yield the entries and all entries below them."""
     for entry in entries:
         yield entry
         yield from every(entry.below)
 
 
 def place(path: PurePosixPath) -> str | None:
-    """Where the site has a file or a folder of the checkout; None if nowhere."""
+    """Return the place of a file or folder of the checkout in the site; None if it is not shown."""
     name, parts = path.as_posix(), path.parts
     shown = next((folder for folder in map(str, [path, *path.parents]) if folder in SHOWN), None)
     where = None
@@ -151,7 +151,7 @@ def place(path: PurePosixPath) -> str | None:
 
 
 def page(path: PurePosixPath, text: str) -> str:
-    """A page of the checkout as a page of the site."""
+    """Return a page of the checkout as a page of the site."""
     own = PurePosixPath(str(place(path)))
 
     def new(link: str) -> str:

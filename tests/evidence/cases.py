@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The experiments whose truth is known: how their states are made, and what their reports have to say."""
+"""Experiments with known results: how their states are made, and what their reports must say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 INTERFACE = "hsi0"
 NEIGHBOUR = [sys.executable, str(Path(__file__).resolve().parent / "neighbour.py")]
 CPU_METRIC = "cpu_us_per_unit"
-# Words of the report's flags: other work moved, and so a lower CPU cost is nobody's merit.
+# Parts of the report's flags: other work changed as well, so a lower CPU cost is not credited to the change.
 NOT_ALONE, NOT_CREDITED = "the change alone does not explain", "is not credited"
 
 Command = list[str]
@@ -21,7 +21,7 @@ Report = Mapping[str, Any]
 
 
 class Shaper(NamedTuple):
-    """A way to give the network between the hosts a round trip time of our choice: short, and 10 % longer."""
+    """A way to set the round trip time of the network between the hosts: short, and 10 % longer."""
 
     name: str
     short: Command
@@ -32,10 +32,10 @@ def _tc(*words: str) -> Command:
     return ["tc", "qdisc", "replace", "dev", INTERFACE, "root", *words]
 
 
-# 1 ms of delay, and about 0.1 ms that the hosts take by themselves.
+# 1 ms of delay, plus about 0.1 ms in the hosts.
 NETEM = Shaper("tc netem", _tc("netem", "delay", "1000us"), _tc("netem", "delay", "1110us"))
-# Where the kernel has no netem: a bucket of one frame. Messages of 1000 bytes are 1066 on the cable, one at a time, so
-# that the rate alone decides how long a round trip takes: 426 and 469 µs.
+# For kernels without netem: a bucket of one frame. Messages of 1000 bytes are 1066 on the cable, one at a time, so that
+# only the rate determines the round trip time: 426 and 469 µs.
 TBF = Shaper(
     "tc tbf",
     _tc("tbf", "rate", "20000kbit", "burst", "1600", "latency", "100ms"),
@@ -46,7 +46,7 @@ UNSHAPED = ["tc", "qdisc", "delete", "dev", INTERFACE, "root"]
 
 
 class Case(NamedTuple):
-    """One kind of experiment. states: of a shaper, {phase: commands that make it}; leave: what undoes all of them."""
+    """One kind of experiment. states: {phase: commands that make it} for a shaper; leave: commands to undo them all."""
 
     name: str
     title: str
@@ -59,13 +59,13 @@ class Case(NamedTuple):
 
 
 def order(rounds: int) -> list[tuple[str, int]]:
-    """Phase and round of each step: before, after, after, before, and so on."""
+    """Return phase and round of each step: before, after, after, before, and so on."""
     phases = itertools.cycle(["before", "after", "after", "before"])
     return [(phase, number // 2 + 1) for number, phase in zip(range(2 * rounds), phases, strict=False)]
 
 
 def compared(report: Report) -> Mapping[str, Any]:
-    """The one comparison of a report that is not a control."""
+    """Return the only comparison of a report that is not a control."""
     (found,) = [item for item in report["comparisons"] if not item["control"]]
     return found
 
@@ -79,13 +79,13 @@ def says(verdict: str) -> Callable[[Report], bool]:
 
 
 def flags_the_neighbour(report: Report) -> bool:
-    """That other work moved is told, and nobody is told that the change was for the better."""
+    """Return whether the change of other work is reported and no improvement is credited to the change."""
     comparison = compared(report)
     return any(NOT_ALONE in text for text in comparison["flags"]) and not credited(comparison)
 
 
 def credited(comparison: Mapping[str, Any]) -> bool:
-    """IMPROVED without a warning, or a CPU cost that became better and is credited to the change."""
+    """Return whether the verdict is IMPROVED without a warning, or a lower CPU cost is credited to the change."""
     return (comparison["verdict"] == "IMPROVED" and not comparison["warnings"]) or any(
         entry["metric"].startswith(CPU_METRIC)
         and entry["flag"]

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A neighbour that takes part of a CPU, for experiments in which nothing else changes.
+"""A neighbour that uses part of a CPU, for experiments in which nothing else changes.
 
     neighbour.py start | stop
 
-It runs as long as its file exists, and two minutes at most after the last start. There is never more than one.
+It runs as long as its file exists, but at most two minutes after the last start. There is never more than one.
 """
 
 import fcntl
@@ -51,7 +51,7 @@ def start():
 
 
 def stop():
-    """Return when it has ended, which gives its lock back."""
+    """Return after it has ended, which releases its lock."""
     if os.path.exists(FILE):
         sign = os.open(FILE, os.O_WRONLY)
         os.unlink(FILE)

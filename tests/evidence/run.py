@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How often are verdicts right? Experiments with a known truth on two hosts of the lab, through the real roles.
+"""How often are verdicts right? Experiments with known results on two hosts of the lab, with the real roles.
 
     run.py [CASE[=REPEATS] ...]     all cases, or for example: run.py aa=2 slower
 
-Prints a line for each experiment and a table, and writes evidence.json beside the Makefile: what every report said.
-Status 1 where a case is wrong more often than it may be. Nothing else should run on the machine meanwhile.
+Prints a line for each experiment and a table, and writes all results to evidence.json beside the Makefile.
+Exit status 1 if a case is wrong more often than allowed. Nothing else should run on the machine at the same time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NAME = "evidence"
 RESULTS = CHECKOUT / ".cache" / "evidence"
 TIMEOUT = 600
 ROUNDS = 6  # of each state
-# The roles' own protocol with short runs: one size, for it is the verdict that is looked at here.
+# The protocol of the roles with short runs: one size is enough, because the verdict is tested here.
 PROTOCOL: dict[str, Any] = {
     "measure_tool": "pingpong",
     "measure_bytes": [1000],
@@ -48,12 +48,12 @@ PROTOCOL: dict[str, Any] = {
 
 
 def lab(action: str, *arguments: str) -> None:
-    """Start the lab, or take it away."""
+    """Start or remove the lab."""
     subprocess.run([LAB, action, "--name", NAME, *arguments], check=True, stdout=subprocess.DEVNULL)
 
 
 def ansible(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """A program of Ansible on the lab's hosts."""
+    """Run a program of Ansible on the lab's hosts."""
     environment = {
         **os.environ,
         "LAB_NAME": NAME,
@@ -65,12 +65,12 @@ def ansible(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def on_client(command: Command) -> subprocess.CompletedProcess[str]:
-    """A command on the host that measures."""
+    """Run a command on the host that measures."""
     return ansible("ansible", "app1", "-m", "ansible.builtin.command", "-a", shlex.join(command))
 
 
 def shaper() -> Shaper:
-    """The first way to shape the network that this kernel has."""
+    """Return the first way to shape the network that this kernel supports."""
     said = ""
     for candidate in SHAPERS:
         done = on_client(candidate.short)
@@ -82,7 +82,7 @@ def shaper() -> Shaper:
 
 
 def experiment(case: Case, number: int, shape: Shaper) -> dict[str, Any]:
-    """One experiment of a case: what its report says."""
+    """Run one experiment of a case and return the results of its report."""
     change = f"{case.name}-{number:02d}"
     variables = {
         **PROTOCOL,
@@ -101,14 +101,14 @@ def experiment(case: Case, number: int, shape: Shaper) -> dict[str, Any]:
 
 
 def summary(report: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a report is worth keeping."""
+    """Return the part of a report that is kept."""
     comparison = compared(report)
     kept = {key: comparison[key] for key in ("ratio", "low", "high", "reason", "flags", "guards", "secondary")}
     return {"verdict": report["verdict"], **kept}
 
 
 def table(outcomes: Mapping[str, list[dict[str, Any]]]) -> list[str]:
-    """The lines of a Markdown table, as docs/verdicts_simulated.md has it."""
+    """Return the lines of a Markdown table for docs/verdicts_simulated.md."""
     lines = ["| truth | experiments | verdicts | wanted | as wanted |", "|---|---|---|---|---|"]
     for case in CASES:
         if case.name in outcomes:
@@ -120,13 +120,13 @@ def table(outcomes: Mapping[str, list[dict[str, Any]]]) -> list[str]:
 
 
 def enough(outcomes: Mapping[str, list[dict[str, Any]]]) -> bool:
-    """Whether no case was wrong more often than it may be."""
+    """Return whether every case was wrong at most as often as allowed."""
     limits = {case.name: case.most_bad for case in CASES}
     return all(sum(not run["good"] for run in runs) <= limits[name] for name, runs in outcomes.items())
 
 
 def wanted(arguments: list[str]) -> list[Case]:
-    """The cases that the command line names, with their repeats; all of them where it names none."""
+    """Return the cases on the command line with their repeats; all cases by default."""
     known = {case.name: case for case in CASES}
     chosen = []
     for argument in arguments:
@@ -138,10 +138,10 @@ def wanted(arguments: list[str]) -> list[Case]:
 
 
 def measure(cases: list[Case]) -> tuple[Shaper, dict[str, list[dict[str, Any]]]]:
-    """All experiments of the cases, on a lab that stands for as long."""
+    """Run all experiments of the cases on a lab of their own."""
     shutil.rmtree(RESULTS, ignore_errors=True)
     outcomes: dict[str, list[dict[str, Any]]] = {}
-    lab("down")  # what a run that was killed has left, its network with it
+    lab("down")  # remove the lab and the network of a run that was killed
     lab("up", "--hosts", "2")
     try:
         shape = shaper()

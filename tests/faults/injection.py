@@ -28,9 +28,9 @@ _real_write = os.write
 
 
 class Plan:
-    """The fate of the calls. at: the number of the failing call, 0 for none. error: its errno, 0 for SIGKILL.
+    """The plan for the calls. at: the number of the failing call, 0 for none. error: its errno, 0 for SIGKILL.
 
-    lasting: all later calls fail too. elsewhere: count the sessions that are not this process's own (guardians).
+    lasting: all later calls fail too. elsewhere: count the sessions other than this process's own (guardians).
     """
 
     current: Plan | None = None
@@ -42,7 +42,7 @@ class Plan:
         self._names = mmap.mmap(-1, 1 << 18)
 
     def start(self) -> None:
-        """From now on count the calls of this process's session."""
+        """Start counting the calls of this process's session."""
         self._session = os.getsid(0)
         Plan.current = self
 
@@ -53,11 +53,11 @@ class Plan:
         return int(_NUMBER.unpack(self._count[: _NUMBER.size])[0])
 
     def calls(self) -> list[str]:
-        """The calls, in order."""
+        """Return the calls in order."""
         return bytes(self._names).rstrip(b"\0").decode(errors="replace").splitlines()
 
     def step(self, name: str, arguments: tuple[Any, ...], half: Callable[[], object] | None = None) -> None:
-        """Count one call, and let it fail if planned. half: does a part of a write before that."""
+        """Count one call and make it fail if planned. half: writes a part of the data before."""
         number = self.count() + 1
         self._count[: _NUMBER.size] = _NUMBER.pack(number)
         with contextlib.suppress(ValueError):
@@ -73,7 +73,7 @@ class Plan:
 
 
 def _named(arguments: tuple[Any, ...]) -> str:
-    """The arguments of a call in one line, with the files of descriptors."""
+    """Return the arguments of a call in one line, with the files of descriptors."""
     words = []
     for one in arguments[:2]:
         if isinstance(one, int) and not words:
@@ -86,7 +86,7 @@ def _named(arguments: tuple[Any, ...]) -> str:
 
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
-    """Do not count the calls of the block: it plays the kernel."""
+    """Do not count the calls of the block, which plays the role of the kernel."""
     plan, Plan.current = Plan.current, None
     try:
         yield
@@ -121,9 +121,9 @@ def _open(path: Any, flags: int, *arguments: Any, **keywords: Any) -> int:
 def _write(descriptor: int, data: Any) -> int:
     plan = Plan.current
     if plan is not None and plan.applies() and _regular(descriptor):
-        # the kernel takes a value completely or not at all: no signal interrupts its write(2)
+        # the kernel accepts a value completely or not at all: no signal interrupts its write(2)
         found = os.fstat(descriptor)
-        of_kernel = (found.st_size, found.st_blocks) == (4096, 0)  # as sysfs shows its files
+        of_kernel = (found.st_size, found.st_blocks) == (4096, 0)  # the size that sysfs reports for its files
         half = None if of_kernel else lambda: _real_write(descriptor, bytes(data)[: len(data) // 2])
         plan.step("write", (descriptor,), half)
     return _real_write(descriptor, data)

@@ -23,16 +23,16 @@ from processes import Outcome
 
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES, errno.EDQUOT)
 CHECKPOINT = {"checkpoint": "x"}
-# how much faster the clock of a lease runs
+# speed of a lease's clock
 FASTER = 50
 LEASE = {"checkpoint": "x", "lease": 5}
-# of two tunings that write one profile at the same time: the run that says so is repeated, as it asks for
+# if two tunings write one profile at the same time, the run with this message is repeated, as it requests
 MEANWHILE, ATTEMPTS = "was changed by someone else meanwhile and was not written; run again", 20
 
 
 @dataclass
 class Case:
-    """One fault. found: the differences at the end, empty without any."""
+    """One fault. found: the differences at the end; empty if there are none."""
 
     tuning: str
     kind: str
@@ -42,7 +42,7 @@ class Case:
 
 @dataclass
 class Moment:
-    """The earlier calls (setup), and the call in which the fault happens, each as arguments of the module."""
+    """The earlier calls (setup), and the call in which the fault occurs, each as arguments of the module."""
 
     name: str
     setup: list[dict[str, Any]]
@@ -50,7 +50,7 @@ class Moment:
 
 
 def moments(machine: Machine) -> list[Moment]:
-    """The moments for faults: each kind of call that makes changes."""
+    """Return the moments for faults: each kind of call that makes changes."""
     first, second = machine.requests
     restored = {"state": "restored"}
     both = [first, {**second, **CHECKPOINT}]
@@ -65,7 +65,7 @@ def moments(machine: Machine) -> list[Moment]:
 
 
 class Bench:
-    """A machine, its state at the start, and the runs on it. chance: decides about the runs after a fault."""
+    """A machine, its initial state, and the runs on it. chance: decides about the runs after a fault."""
 
     def __init__(self, machine: Machine, chance: random.Random) -> None:
         self.machine = machine
@@ -73,7 +73,7 @@ class Bench:
         self.start = machine.state()
 
     def begin(self, setup: list[dict[str, Any]]) -> None:
-        """Restore the start, and make the calls before the fault."""
+        """Restore the initial state and make the calls before the fault."""
         if self.machine.lasting or trees.difference(self.start, self.machine.state()):
             self.machine.reset()
         for arguments in setup:
@@ -85,7 +85,7 @@ class Bench:
         return processes.run(lambda: self.machine.call(arguments, check), plan)
 
     def aftermath(self, fault: Outcome | None = None) -> str:
-        """Fresh runs after a fault: verify, sometimes apply again, roll back. Returns the differences."""
+        """Run verify, sometimes apply again, and roll back after a fault. Return the differences."""
         words = []
         if fault is not None and fault.raised:
             words.append(f"the module raised {fault.raised}")
@@ -109,7 +109,7 @@ class Bench:
         return "; ".join(word for word in words if word)
 
     def count(self, moment: Moment) -> list[str]:
-        """The calls of a moment without a fault, which must succeed."""
+        """Return the calls of a moment without a fault, which must succeed."""
         plan = Plan()
         self.begin(moment.setup)
         outcome = self.run(moment.call, plan)
@@ -118,53 +118,49 @@ class Bench:
         return self.named(plan)
 
     def named(self, plan: Plan) -> list[str]:
-        """The calls that a plan counted, with paths of the machine."""
+        """Return the calls that a plan counted, with paths of the machine."""
         return [call.replace(str(self.machine.root), "") for call in plan.calls()]
 
 
 def chosen(cases: list[Any], sample: int, chance: random.Random) -> list[Any]:
-    """All cases, or a sample of this size."""
+    """Return all cases, or a sample of this size."""
     return cases if not sample or len(cases) <= sample else chance.sample(cases, sample)
 
 
 def helper_killed(outcome: Outcome) -> bool:
-    """A process that works as another user can kill only itself; then the module continues and reports it."""
+    """Return whether only a helper died: a process of another user cannot kill more, and the module reports it."""
     return outcome.failed and "the process that worked as" in str(outcome)
+
+
+def at_each_call(bench: Bench, sample: int, fates: list[tuple[int, bool]]) -> Iterator[tuple[Outcome, Plan, str]]:
+    """Let each call that changes a file meet each fate, (error, lasting); yield the outcome, the plan and a
+    description.
+    """
+    cases = []
+    for moment in moments(bench.machine):
+        calls = enumerate(bench.count(moment), 1)
+        cases += [(moment, number, name, *fate) for number, name in calls for fate in fates]
+    for moment, number, name, error, lasting in chosen(cases, sample, bench.chance):
+        bench.begin(moment.setup)
+        plan = Plan(number, error, lasting)
+        how = f"{errno.errorcode[error]} {'from' if lasting else 'at'} " if error else ""
+        yield bench.run(moment.call, plan), plan, f"{moment.name} {how}call {number} ({name})"
 
 
 def kills(bench: Bench, sample: int) -> Iterator[Case]:
     """SIGKILL at each call that changes a file."""
-    cases = []
-    for moment in moments(bench.machine):
-        calls = bench.count(moment)
-        cases += [(moment, number, calls) for number in range(1, len(calls) + 1)]
-    for moment, number, calls in chosen(cases, sample, bench.chance):
-        bench.begin(moment.setup)
-        outcome = bench.run(moment.call, Plan(number))
+    for outcome, _plan, what in at_each_call(bench, sample, [(0, False)]):
         killed = outcome.killed or helper_killed(outcome)
         found = bench.aftermath(outcome) or ("" if killed else f"was not killed: {outcome}")
-        yield Case(bench.machine.tuning(), "killed", f"{moment.name} call {number} ({calls[number - 1]})", found)
+        yield Case(bench.machine.tuning(), "killed", what, found)
 
 
 def errors(bench: Bench, sample: int) -> Iterator[Case]:
     """An error at each call, once or lasting."""
-    cases = []
-    for moment in moments(bench.machine):
-        calls = bench.count(moment)
-        cases += [
-            (moment, number, calls[number - 1], error, lasting)
-            for number in range(1, len(calls) + 1)
-            for error in ERRORS
-            for lasting in (False, True)
-        ]
-    for moment, number, name, error, lasting in chosen(cases, sample, bench.chance):
-        bench.begin(moment.setup)
-        outcome = bench.run(moment.call, Plan(number, error, lasting))
-        how = f"{errno.errorcode[error]} {'from' if lasting else 'at'}"
-        kind = "error from then on" if lasting else "error once"
-        yield Case(
-            bench.machine.tuning(), kind, f"{moment.name} {how} call {number} ({name})", bench.aftermath(outcome)
-        )
+    fates = [(error, lasting) for error in ERRORS for lasting in (False, True)]
+    for outcome, plan, what in at_each_call(bench, sample, fates):
+        kind = "error from then on" if plan.lasting else "error once"
+        yield Case(bench.machine.tuning(), kind, what, bench.aftermath(outcome))
 
 
 # file systems
@@ -175,7 +171,7 @@ def mount(*words: str) -> None:
 
 
 def own_file_systems(machine: Machine, options: str) -> list[Path]:
-    """Give each of the machine's places a file system of its own, and make a new tree."""
+    """Mount a file system of its own at each of the machine's places, and make a new tree."""
     paths = [machine.root / place.lstrip("/") for place in machine.places]
     for path in paths:
         path.mkdir(exist_ok=True)
@@ -191,7 +187,7 @@ def without_file_systems(machine: Machine, paths: list[Path]) -> None:
 
 
 def fill(path: Path, pages: int, nodes: int | None) -> Callable[[], None]:
-    """Fill a file system except for a number of pages or files; returns a function that empties it."""
+    """Fill a file system except for a number of pages or files; return a function that empties it."""
     filler = path / "filler"
     filler.mkdir()
     if nodes is not None:
@@ -221,7 +217,7 @@ def fill(path: Path, pages: int, nodes: int | None) -> Callable[[], None]:
 
 
 def full(bench: Bench, sample: int) -> Iterator[Case]:
-    """A really full file system: without pages, without inodes, and with a few of them."""
+    """A file system that is actually full: without pages, without inodes, or with a few of them."""
     machine = bench.machine
     rooms = [(pages, None) for pages in range(7)] + [(0, nodes) for nodes in range(5)]
     cases = [
@@ -246,7 +242,7 @@ def full(bench: Bench, sample: int) -> Iterator[Case]:
 
 
 def read_only(bench: Bench, sample: int) -> Iterator[Case]:
-    """A really read-only file system."""
+    """A file system that is actually read-only."""
     machine = bench.machine
     cases = [(moment, place) for moment in moments(machine) for place in range(len(machine.places))]
     paths = own_file_systems(machine, "mode=0755")
@@ -335,7 +331,7 @@ def wrong(outcome: Outcome, may_be_killed: bool) -> str:
 
 
 def faster() -> SimpleNamespace:
-    """The clock of the leases: the module time, but faster."""
+    """Return a clock for leases: the module time, but faster."""
     return SimpleNamespace(
         time=time.time,
         gmtime=time.gmtime,
@@ -346,7 +342,7 @@ def faster() -> SimpleNamespace:
 
 
 def guardian(bench: Bench, sample: int) -> Iterator[Case]:
-    """The lease ends by itself: the module was killed, the guardian is killed, or a call of the guardian fails."""
+    """The lease ends by itself after the module was killed, the guardian is killed, or a call of the guardian fails."""
     machine = bench.machine
     first, second = machine.requests
     leased = Moment("lease", [first], {**second, **LEASE})
@@ -375,7 +371,7 @@ def guardian(bench: Bench, sample: int) -> Iterator[Case]:
 
 
 def without_journals(machine: Machine, found: trees.State) -> trees.State:
-    """A state without the leftovers for the rollback: a module may be killed before it has started a guardian."""
+    """Return a state without the files for the rollback: a module may be killed before it has started a guardian."""
     journals = "/" + str(machine.journals().relative_to(machine.root))
     return {
         path: there for path, there in found.items() if not path.startswith(journals) and not path.endswith(".lock")
@@ -383,7 +379,7 @@ def without_journals(machine: Machine, found: trees.State) -> trees.State:
 
 
 def counted(bench: Bench, moment: Moment, elsewhere: bool) -> list[str]:
-    """The calls of the module, or of the guardian until the lease is taken back."""
+    """Return the calls of the module, or those of the guardian until it has taken the lease back."""
     plan = Plan(elsewhere=elsewhere)
     bench.begin(moment.setup)
     outcome = bench.run(moment.call, plan)

@@ -53,13 +53,13 @@ MOMENTS = {
 
 
 def program(kind: str, *words: str) -> str:
-    """The output of a program of a lab."""
+    """Run a program of a lab and return its output."""
     argv = [str(CHECKOUT / "molecule" / "shared" / kind), "--name", NAME, *words]
     return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=TIMEOUT).stdout
 
 
 def playbook(kind: str, name: str, **variables: object) -> subprocess.Popen[str]:
-    """Start a play of the collection on a lab's hosts; a connection is lost after three silent seconds."""
+    """Start a play of the collection on a lab's hosts; a connection is lost after three seconds of silence."""
     environment = {
         **os.environ,
         "LAB_NAME": NAME,
@@ -75,14 +75,14 @@ def playbook(kind: str, name: str, **variables: object) -> subprocess.Popen[str]
 
 
 def play(kind: str, name: str, **variables: object) -> tuple[int, str]:
-    """Run a play; returns its status and output."""
+    """Run a play; return its status and output."""
     running = playbook(kind, name, **variables)
     said = running.communicate(timeout=TIMEOUT)[0]
     return running.returncode, said
 
 
 def roll_back(kind: str, **variables: object) -> list[str]:
-    """Run the playbooks verify and rollback; returns what fails."""
+    """Run the playbooks verify and rollback; return what fails."""
     verified, said = play(kind, "verify", **variables)
     words = [] if verified in (0, 2) and "Traceback" not in said else [f"verify ended with {verified}: {last(said)}"]
     status, said = play(kind, "rollback", **variables)
@@ -97,7 +97,7 @@ def last(said: str) -> str:
 
 
 def host_state(lab: Lab) -> trees.State:
-    """The state of a lab host, read without its own processes: files, and the masks of its interface."""
+    """Return the state of a lab host, read without its own processes: files, and the masks of its interface."""
     root = Path(f"/proc/{min(lab.processes('app1'))}/root")
     found: trees.State = {}
     for place in PLACES:
@@ -155,14 +155,14 @@ def in_guest(*words: str) -> str:
 
 
 def guest_state() -> trees.State:
-    """The files that cpu_topology can change in the guest; after a restart, the value itself is the kernel's."""
+    """Return the files in the guest that cpu_topology can change; after a restart, the value itself is the kernel's."""
     listing = "find /etc/sysctl.d /var/lib/zpower_sap_tuning -printf '%p %M %u %g %l\\n' 2>/dev/null | sort"
     value = "echo topology=$(cat /proc/sys/s390/topology)"
     return dict.fromkeys(in_guest(f"{listing}; {value}; cat /etc/sysctl.d/* 2>/dev/null").splitlines())
 
 
 def reboot() -> Iterator[Case]:
-    """The emulated guest restarts without a sync during site, at each moment that its files show."""
+    """Restart the emulated guest without a sync during site, at each moment that its files reveal."""
     program("guest", "up")
     only = {"zpower_tunings": ["cpu_topology"]}
     try:
@@ -185,7 +185,7 @@ def reboot() -> Iterator[Case]:
 
 
 def boot_id() -> str:
-    """The id of the guest's current boot; empty if it does not answer."""
+    """Return the id of the guest's current boot; empty if it does not answer."""
     try:
         return in_guest("cat /proc/sys/kernel/random/boot_id")
     except (subprocess.SubprocessError, OSError):

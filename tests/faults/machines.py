@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The machines of the campaign: a tree with one tuning's knobs, the requests, and its state.
 
-They are those of the unit tests, but outlive a process: their state in memory is kept in a file beside the tree.
+They are those of the unit tests, but outlive a process: their memory is kept in a file beside the tree.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class RpsReal(Machine):
 
 
 class RpsTree(Machine):
-    """RPS with lines of the site in our own drop-ins, and the flow tables of the system."""
+    """RPS with existing lines in our own drop-ins, and the flow tables of the system."""
 
     name = "rps-flows"
     module = rps
@@ -143,7 +143,7 @@ class PolarizationSysctl(Polarization):
 
 
 class Hiperdispatch(Machine):
-    """A vertical LPAR whose kernel has HiperDispatch, and no configuration that says so."""
+    """A vertical LPAR whose kernel has HiperDispatch but no configuration file that mentions it."""
 
     name = "hiperdispatch"
     module = hiperdispatch
@@ -157,7 +157,7 @@ class Hiperdispatch(Machine):
 
 
 class Qeth(Machine):
-    """A device with an old number in chzdev's file, and one without a number there."""
+    """A device with an old number in chzdev's file, and one without a number."""
 
     name = "qeth"
     module = qeth
@@ -205,7 +205,7 @@ class SystemBase(Machine):
 
 
 class AixTree(AixHost):
-    """An AixHost with its devices and tunables in a file, whose calls that change something are counted."""
+    """An AixHost with its devices and tunables in a file; calls that change them are counted."""
 
     memory: Path
 
@@ -226,7 +226,7 @@ class AixTree(AixHost):
         return result
 
     def keep(self) -> None:
-        # in place, and so under its lock
+        # in place, and therefore under its lock
         with self.memory.open("a+") as devices:
             devices.seek(0)
             devices.truncate()
@@ -308,7 +308,7 @@ class Together(Machine):
         return host
 
     def one(self, tuning: type[Machine], arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
-        """A call of one of the tunings."""
+        """Call one of the tunings."""
         platform.system = lambda: "Linux"
         live(self.hosts[Smc])
         return call(tuning.module, self.hosts[tuning], arguments, check)
@@ -334,7 +334,7 @@ MACHINES: tuple[type[Machine], ...] = (
 
 
 def make(kind: type[Machine], folder: Path) -> Machine:
-    """A machine in its own folder, into which other users may look, as on any machine."""
+    """Return a machine in a folder of its own, which other users can read, as on any machine."""
     root = folder / kind.name
     shutil.rmtree(root, ignore_errors=True)
     root.mkdir(mode=0o755)

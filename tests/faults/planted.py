@@ -46,7 +46,7 @@ class Module:
     def __init__(self, argument_spec: dict[str, Any], supports_check_mode: bool = False, **rules: Any) -> None:
         try:
             validated = ArgumentSpecValidator(argument_spec, **rules).validate(dict(self.arguments))
-        except OverflowError as error:  # ansible-core's own, of an infinite number
+        except OverflowError as error:  # raised by ansible-core itself for an infinite number
             self.fail_json(msg=str(error))
         self.params = validated.validated_parameters
         self.check_mode = self.check
@@ -64,9 +64,9 @@ class Module:
 
 
 def call(module: ModuleType, host: Host, arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
-    """Run a module's main() in this process, on this host. Raises the exceptions that the module does not handle."""
+    """Run a module's main() in this process on this host. Raise the exceptions that the module does not handle."""
     entry_point.Host = lambda: host
-    # the state modules take it from there at each call, the others when they are imported
+    # state modules take it from there at each call, the others when they are imported
     basic.AnsibleModule = module.AnsibleModule = type("Call", (Module,), {"arguments": arguments, "check": check})
     try:
         module.main()
@@ -78,9 +78,9 @@ def call(module: ModuleType, host: Host, arguments: dict[str, Any], check: bool 
 class Machine:
     """One tuning on one tree. name: of the machine; tuning(): its column in the table.
 
-    requests: two requests for different values. places: the folders below which a run writes. fixed: top folders that
-    are mounted and so not part of the tree. lasting: folders with changes that no rollback takes back, such as a loaded
-    module of the kernel.
+    requests: two requests for different values. places: the folders below which a run writes. fixed: mounted top
+    folders, which are not part of the tree. lasting: folders with changes that no rollback takes back, such as a loaded
+    kernel module.
     """
 
     name = ""
@@ -101,7 +101,7 @@ class Machine:
         return cls.module.__name__.rpartition(".")[2]
 
     def plant(self) -> Host:
-        """Create the tree, and return its host."""
+        """Create the tree and return its host."""
         raise NotImplementedError
 
     def call(self, arguments: dict[str, Any], check: bool = False) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class Machine:
         return call(self.module, self.host, arguments, check)
 
     def reset(self) -> None:
-        """A new tree in the same folder."""
+        """Make a new tree in the same folder."""
         for path in self.root.iterdir():
             if "/" + path.name not in self.fixed:
                 clear(path)
@@ -123,11 +123,11 @@ class Machine:
         return found
 
     def journals(self) -> Path:
-        """The folder of the journals."""
+        """Return the folder of the journals."""
         return self.root / ("var/adm" if self.system == "AIX" else "var/lib") / "zpower_sap_tuning"
 
     def add(self, path: str, text: str, mode: int = 0o644, owner: int = 0, marked: bool = False) -> None:
-        """A file of the site; marked: with an access control list and an attribute."""
+        """Add a file of the site; marked: with an access control list and an attribute."""
         target = self.root / path.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
@@ -135,7 +135,7 @@ class Machine:
 
 
 def clear(path: Path) -> None:
-    """Remove a file or a folder; of a mounted folder, its content."""
+    """Remove a file or a folder; empty a mounted folder."""
     if path.is_symlink() or not path.is_dir():
         path.unlink()
     elif path.is_mount():
@@ -153,19 +153,19 @@ def mark(path: Path, mode: int, owner: int, marked: bool) -> None:
         os.chown(path, owner, owner)
     path.chmod(mode)
     if marked:
-        # on a file system without attributes, a run cannot damage them
+        # on a file system without attributes, a run cannot damage any
         for name, value in (("system.posix_acl_access", ACL), ("user.note", b"keep me")):
             with contextlib.suppress(OSError):
                 os.setxattr(path, name, value)
 
 
 class OnKernel:
-    """Writes to a tree's kernel, and commands that change the machine, are counted; the reactions to them are not."""
+    """Count writes to a tree's kernel and commands that change the machine, but not the reactions to them."""
 
     commands = ("modprobe", "mount", "systemctl")
 
     def fill(self, path: str, content: str | bytes) -> None:
-        """As the kernel changes a file: for readers at once."""
+        """Change a file atomically, as the kernel does."""
         target = Path(self.path(path))  # type: ignore[attr-defined]
         with injection.paused():
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -175,7 +175,7 @@ class OnKernel:
                     stream.write(content if isinstance(content, bytes) else f"{content}\n".encode())
                 os.chmod(new, 0o644)
                 os.replace(new, target)
-            except OSError:  # a program that finds the disk full leaves nothing
+            except OSError:  # a program on a full disk leaves nothing
                 os.unlink(new)
                 raise
 

@@ -40,7 +40,7 @@ class Outcome:
 
 
 def adopt() -> None:
-    """Orphans below this process become its children."""
+    """Make orphans below this process its children."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
@@ -77,7 +77,7 @@ def start(work: Callable[[], dict[str, Any]], plan: Plan | None = None) -> Runni
 
 
 def finish(running: Running) -> Outcome:
-    """Wait until a run has ended; its children may go on."""
+    """Wait until a run has ended; its children may continue."""
     data, until = b"", time.monotonic() + PATIENCE_S
     while True:
         if not select.select([running.pipe], [], [], max(until - time.monotonic(), 0))[0]:
@@ -98,7 +98,7 @@ def run(work: Callable[[], dict[str, Any]], plan: Plan | None = None) -> Outcome
 
 
 def ended() -> str:
-    """Wait until all started processes have ended; returns a sentence if that takes too long."""
+    """Wait until all started processes have ended; return a sentence if that takes too long."""
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
         try:

@@ -43,7 +43,7 @@ from machine import become_root  # noqa: E402
 from reliability import write_table  # noqa: E402
 
 SEED = 20261122
-# in the place of a fault: the campaign stopped
+# marks a campaign that stopped
 ITSELF = "the campaign itself"
 _NEW_NAMESPACES = 0x00020000 | 0x40000000  # CLONE_NEWNS, CLONE_NEWNET
 ROWS = {
@@ -66,7 +66,7 @@ TUNINGS = list(dict.fromkeys(machine.tuning() for machine in machines.MACHINES))
 
 
 def alone(folder: Path) -> None:
-    """Give this process its own mounts and network, and a folder in memory; all of them end with the process."""
+    """Give this process its own mounts and network, and a folder in memory; all end with the process."""
     if ctypes.CDLL(None, use_errno=True).unshare(_NEW_NAMESPACES) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
@@ -74,7 +74,7 @@ def alone(folder: Path) -> None:
 
 
 def work(task: Task) -> tuple[str, list[Case]]:
-    """All cases of one kind on one machine, in a separate process."""
+    """Run all cases of one kind on one machine in a separate process."""
     name, kind, seed, sample, folder = task
     found: list[Case] = []
     start = time.monotonic()
@@ -108,7 +108,7 @@ def cases(name: str, kind: str, chance: random.Random, sample: int, folder: Path
 
 
 def tasks(kinds: set[str], names: set[str], seed: int, sample: int, folder: Path) -> list[Task]:
-    """The work on trees, the longest first."""
+    """Return the work on trees, the longest first."""
     machine_names = [one.name for one in machines.MACHINES if not names or one.name in names]
     found = [(name, kind, seed, sample, folder) for kind in KINDS if kind in kinds for name in machine_names]
     return found + ([("together", "together", seed, sample, folder)] if "together" in kinds and not names else [])
@@ -153,7 +153,7 @@ def main() -> int:
 
 
 def fills_table(sample: int, words: list[str], found: list[Case]) -> bool:
-    """Whether a run tried all cases of its rows or columns. Prints a line if a part of it stopped."""
+    """Return whether a run tried all cases of its rows or columns. Print a line if a part of it stopped."""
     names = set(words) - {"reboot"}
     missing = {one.tuning() for one in machines.MACHINES if one.name not in names} & {case.tuning for case in found}
     if sample or (names and (missing or names & {*KINDS, "together", "unreachable"})):
@@ -167,7 +167,7 @@ def fills_table(sample: int, words: list[str], found: list[Case]) -> bool:
 def on_trees(work_to_do: list[Task]) -> Iterator[Case]:
     if not work_to_do:
         return
-    # guardians are ended with SIGTERM, for which this program has its own handler
+    # guardians are ended with SIGTERM, for which this program has a handler
     default = (signal.SIGTERM, signal.SIG_DFL)
     with multiprocessing.get_context("fork").Pool(os.cpu_count(), signal.signal, default, maxtasksperchild=1) as pool:
         for title, found in pool.imap_unordered(work, work_to_do, chunksize=1):

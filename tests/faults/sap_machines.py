@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The machines of the campaign with SAP instances or with the kernel's tables of SMC."""
+"""The machines of the campaign that have SAP instances or the kernel's tables of SMC."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from smcsystem import SmcSapHost
 
 
 def profiles(own: dict[str, Any], default: dict[str, Any]) -> dict[str, Any]:
-    """A request for the profile of an instance and the default profile."""
+    """Return a request for the profile of an instance and the default profile."""
     entries = (("D00", own), ("DEFAULT", default))
     return {"profiles": [{"sid": "PRD", "instance": name, "parameters": values} for name, values in entries]}
 
 
 class Profiles(Machine):
-    """An instance profile and the default profile, both with owner, mode and attributes of their own."""
+    """An instance profile and the default profile, each with owner, mode and attributes."""
 
     name = "sap_profile"
     module = sap_profile
@@ -60,7 +60,7 @@ def owned_profiles(host: Host) -> None:
 class KeptTables(Tables):
     """The kernel's tables in a file, because they outlive a process. Each change of them is a call that may fail.
 
-    The kernel takes a change completely or not at all, and knows no tables before its module is loaded.
+    The kernel accepts a change completely or not at all, and has no tables before its module is loaded.
     """
 
     def __init__(self, memory: Path, host: Host) -> None:
@@ -69,7 +69,7 @@ class KeptTables(Tables):
         self.keep()
 
     def answer(self) -> None:
-        """From now on, netlink asks these tables."""
+        """Connect netlink with these tables."""
         netlink.family, netlink.dump_generic, netlink.change = self._family, self._dump, self._change
 
     def keep(self) -> None:
@@ -77,7 +77,7 @@ class KeptTables(Tables):
 
     def _family(self, name: str) -> Any:
         if not kernel_has_smc(self._host):
-            raise AssertionError("the question for the tables would load the module")
+            raise AssertionError("querying the tables would load the module")
         return super()._family(name)
 
     def _dump(self, family: int, command: int) -> Any:
@@ -107,7 +107,7 @@ class SmcTree(OnKernel, SmcSapHost):
     tables: KeptTables
 
     def __getstate__(self) -> dict[str, Any]:
-        """For the processes that work as other users, which do not ask the kernel."""
+        """Leave out the tables for processes that work as other users, which do not query the kernel."""
         return {name: value for name, value in self.__dict__.items() if name != "tables"}
 
 
@@ -144,7 +144,7 @@ def live(host: Host) -> None:
 
 
 class SmcTables(Smc):
-    """A kernel that has loaded the module, and entries of others, some of them with a PNET ID of the request."""
+    """A kernel that has loaded the module, with entries of others, some of which have a PNET ID of the request."""
 
     name = "smc-tables"
     places = ("/etc", "/var")

@@ -14,7 +14,7 @@ State = dict[str, Any]
 
 
 def state(root: Path, leave_out: Iterable[str] = ()) -> State:
-    """{path below root: state of the file}; leave_out: paths to skip."""
+    """Return {path below root: state of the file}; leave_out: paths to skip."""
     found: State = {}
     skipped = set(leave_out)
     for folder, folders, files in os.walk(root):
@@ -27,7 +27,7 @@ def state(root: Path, leave_out: Iterable[str] = ()) -> State:
 
 
 def entry(path: Path) -> tuple[Any, ...]:
-    """Kind, mode, owner, group, attributes and content of one file, folder or link."""
+    """Return kind, mode, owner, group, attributes and content of one file, folder or link."""
     there = path.lstat()
     if stat.S_ISLNK(there.st_mode):
         return ("link", there.st_uid, there.st_gid, os.readlink(path))
@@ -37,7 +37,7 @@ def entry(path: Path) -> tuple[Any, ...]:
 
 
 def difference(wanted: State, found: State) -> str:
-    """The differences of found and wanted in one line; empty without any."""
+    """Return the differences of found and wanted in one line; empty if there are none."""
     words = [f"left {path}" for path in sorted(set(found) - set(wanted))]
     words += [f"lost {path}" for path in sorted(set(wanted) - set(found))]
     words += [

@@ -77,7 +77,7 @@ VALUES: tuple[Any, ...] = (
 
 
 def mutated(data: bytes, chance: random.Random, others: Sequence[bytes] = ()) -> bytes:
-    """data with one to four changes."""
+    """Return data with one to four changes."""
     for _number in range(chance.randint(1, 4)):
         data = _changed(data, chance, others)
     return data
@@ -96,7 +96,7 @@ def _changed(data: bytes, chance: random.Random, others: Sequence[bytes]) -> byt
         return data[:at] + other[chance.randint(0, len(other)) :]
     flipped = bytes([data[at] ^ 1 << chance.randrange(8)]) if at < len(data) else b""
     word = chance.choice(WORDS)
-    # inserted, replaced, cut out, repeated, cut off, one bit turned
+    # inserted, replaced, cut out, repeated, truncated, one bit flipped
     between, rest = [
         (word, data[at:]),
         (word, data[end:]),
@@ -109,12 +109,12 @@ def _changed(data: bytes, chance: random.Random, others: Sequence[bytes]) -> byt
 
 
 def value(chance: random.Random) -> Any:
-    """A random value."""
+    """Return a random value."""
     return copy.deepcopy(chance.choice(VALUES))
 
 
 def damaged(data: Any, chance: random.Random) -> Any:
-    """A copy of nested lists and dicts with one to three changes."""
+    """Return a copy of nested lists and dicts with one to three changes."""
     data = copy.deepcopy(data)
     for _number in range(chance.randint(1, 3)):
         data = _damage(data, chance)
@@ -140,7 +140,7 @@ def _damage(data: Any, chance: random.Random) -> Any:
 
 
 def arguments(specification: dict[str, Any], usual: dict[str, Any], chance: random.Random) -> dict[str, Any]:
-    """Arguments of a module: usual ones, some of them damaged, and random values for its options."""
+    """Return arguments of a module: usual ones, some of them damaged, and random values for its options."""
     found = copy.deepcopy(usual)
     for name in chance.sample(list(specification), min(len(specification), chance.randint(0, 4))):
         rule = specification[name]

@@ -5,8 +5,8 @@
     run.py [--seed N] [--share N] [CASE ...]
 
 CASE: the names of targets, as printed, or NAME:NUMBER for one input. --share N: one of N inputs. An input fails if it
-raises another exception than allowed, needs more than 10 s of CPU time, or more than 600 MB. Prints one line per failed
-input; exit status 1 if one failed. A complete run writes its table into docs/reliability.md.
+raises an exception that is not allowed, needs more than 10 s of CPU time, or more than 600 MB. Prints one line per
+failed input; exit status 1 if one failed. A complete run writes its table into docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ ROWS = {group: group for group in dict.fromkeys(target.group for target in TARGE
 
 
 class TooSlowError(BaseException):
-    """More CPU time than an input may take."""
+    """More CPU time than an input is allowed to use."""
 
 
 class Failure(NamedTuple):
@@ -56,7 +56,7 @@ class Failure(NamedTuple):
 
 
 def once(target: Target, number: int, seed: int, parent: Path) -> str:
-    """Give a target one input; returns the failure, if any."""
+    """Give a target one input; return the failure, if any."""
     folder = Path(tempfile.mkdtemp(dir=parent))
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
@@ -76,7 +76,7 @@ def once(target: Target, number: int, seed: int, parent: Path) -> str:
 
 
 def chunk(task: tuple[str, list[int], int]) -> tuple[str, int, list[Failure]]:
-    """Some inputs of a target, in a separate process with limits; if it dies, its current input has failed."""
+    """Try some inputs of a target in a separate process with limits; if it dies, its current input has failed."""
     name, numbers, seed = task
     target = next(one for one in TARGETS if one.name == name)
     found: list[Failure] = []
@@ -103,7 +103,7 @@ def chunk(task: tuple[str, list[int], int]) -> tuple[str, int, list[Failure]]:
 
 
 def work(target: Target, numbers: list[int], seed: int, at: mmap.mmap, write_end: int) -> None:
-    """The work of a process, which ends here."""
+    """Do the work of a process and end it."""
 
     def slow(_number: int, _frame: object) -> None:
         raise TooSlowError

@@ -4,14 +4,10 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import platform
 import random
-import re
-import socket
-import struct
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,8 +17,6 @@ from typing import Any
 import captured
 import machines
 import mutation
-import pr_sm
-import smckernel
 from actions import run_action
 from ansible.errors import AnsibleError
 from ansible.module_utils import basic
@@ -35,43 +29,15 @@ from ansible_collections.zpower.sap_tuning.plugins.action import (
     measurement_trend,
     record_tunings,
 )
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup, system, tunables
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists, drop_ins, netlink
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import (
-    boot_sources,
-    diag_204,
-    facts,
-    hardware,
-    other_settings,
-    services,
-    smc_facts,
-    smc_sockets,
-    tools,
-)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu import counters
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import command, figures, fio, openssl
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks import enq_admin, enq_statistics, enqt
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net.network import KINDS
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net.request import NETWORK_TOOLS
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, profile, realtime, sapcontrol
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.host import command, fio, openssl
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.modules import platform_info, platform_settings_info
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import nmon, sysstat
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows as _import_rows
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError
 from kinds import faster
+from parsers import FIXTURES, OF_BYTES, OF_FILES, OF_TEXT, OWN, files
 from records_factory import Plan, change_tunings, make_change, write_change
 
-UNIT = Path(__file__).resolve().parents[1] / "unit"
-FIXTURES = UNIT / "fixtures"
-OWN = (InputError, HostError, MeasureError)
 CHANGE = "rps-2026-11"
 
 
@@ -87,7 +53,7 @@ class Target:
 
 
 def open_folder(parent: Path) -> Path:
-    """A new folder that the owners of the files in it can reach, because code works with their rights."""
+    """Return a new folder that the owners of the files in it can reach, because code works with their rights."""
     folder = Path(tempfile.mkdtemp(dir=parent))
     for one in (folder, parent, parent.parent):
         if one.stat().st_mode & 0o077 == 0:
@@ -95,23 +61,8 @@ def open_folder(parent: Path) -> Path:
     return folder
 
 
-def strings(room: str) -> list[bytes]:
-    """All longer texts in the unit tests of a room, as a corpus for its parsers."""
-    found = set()
-    for path in (UNIT / "plugins" / room).rglob("test_*.py"):
-        texts = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
-        found |= {text.encode() for text in texts if isinstance(text, str) and len(text) > 7}
-    if not found:
-        raise ValueError(f"no unit test in {room}")
-    return sorted(found)
-
-
-def files(pattern: str) -> list[bytes]:
-    return [path.read_bytes() for path in sorted(FIXTURES.glob(pattern))]
-
-
 def of_text(function: Callable[[str], object], corpus: Sequence[bytes]) -> Callable[..., object]:
-    """A parser of text, decoded as a Host does."""
+    """Return a target for a parser of text, decoded as a Host does."""
 
     def run(chance: random.Random, folder: Path) -> object:
         return function(mutation.mutated(chance.choice(corpus), chance, corpus).decode("utf-8", "replace"))
@@ -126,11 +77,8 @@ def of_bytes(function: Callable[[bytes], object], corpus: Sequence[bytes]) -> Ca
     return run
 
 
-# parsers
-
-
 def of_file(function: Callable[[Host], object], corpus: Sequence[bytes], path: str) -> Callable[..., object]:
-    """A parser of one file of a host; what it yields is read to the end."""
+    """Return a target for a parser of one file of a host; generators are read to the end."""
 
     def run(chance: random.Random, folder: Path) -> object:
         target = folder / path.lstrip("/")
@@ -142,216 +90,11 @@ def of_file(function: Callable[[Host], object], corpus: Sequence[bytes], path: s
     return run
 
 
-def whole_profile(data: bytes) -> object:
-    """All functions that the tuning calls with a profile's bytes."""
-    one = profile.Profile(data)
-    found = [(name, one.text(name), one.value(name), one.active(name)) for name in one.names()[:50]]
-    for name, text, _value, _active in found:
-        profile.value_of(text)
-        wanted = one.wanted(name, "4711")
-        if wanted is None:
-            raise AssertionError(f"nothing is wanted of {name!r}")
-    return found
-
-
-def values_of(text: str) -> object:
-    return sapcontrol.parse_values(text, ["rdisp/wp_no_dia", "rdisp/wp_no_btc"])
-
-
-def instances_of(host: Host) -> object:
-    found = instances.instances(host)
-    return [instances.profile_folder(host, one.sid) for one in found]
-
-
-def netlink_attributes(data: bytes) -> object:
-    return {kind: netlink.text(value) for kind, value in netlink.attributes(data).items()}
-
-
-def smc_stats(data: bytes) -> object:
-    found = smc_facts.stats([data], [data])
-    return smc_facts.sentences({"devices": smc_facts.devices("SMCR", [data]), "stats": found})
-
-
-def wire_object(data: bytes) -> object:
-    ours, theirs = socket.socketpair()
-    with ours, theirs:
-        ours.settimeout(5)
-        theirs.setblocking(False)
-        theirs.send(data[:100000].replace(b"\n", b" ") + b"\n")
-        theirs.shutdown(socket.SHUT_WR)
-        return wire.Lines(ours).read_object()
-
-
-def network_tool(kind: type[Any], name: str) -> Callable[[str], object]:
-    """What reads the output of a network tool in a workload of this name."""
-    workload = kind("/usr/bin/tool", "1", ("10.0.0.2", 1), KINDS[name], 1)
-    return lambda text: workload.read([text])
-
-
-def nmon_snapshots(text: str) -> object:
-    return list(nmon.Reader(text.splitlines(keepends=True)).samples())
-
-
-def sysstat_samples(text: str) -> object:
-    try:
-        return list(sysstat.Reader(text).samples())
-    except OverflowError as error:  # as window_of() says it
-        raise CpuFileError(str(error)) from error
-
-
-NETLINK = [
-    smckernel.smc_socket(),
-    smckernel.roce_device(),
-    smckernel.ism_device(),
-    smckernel.counters(client_v1=1, errors=2),
-    smckernel.fallback(0x03010000, 3, 4, 5, "server"),
-    struct.pack("=IHHII", 20, 2, 0, 1, 0) + struct.pack("=i", -2),
-    struct.pack("=IHHII", 16, 3, 0, 1, 0),
-]
-DIAG_204 = pr_sm.file_of([pr_sm.lpar("A", [pr_sm.core()] * 8)], physical=pr_sm.machine((pr_sm.IFL, 16, 2)))
-SYSINFO = [
-    text.encode()
-    for name in captured.names()
-    for path, text in captured.entries(name).items()
-    if path == "/proc/sysinfo"
-]
-ROOMS = ("_aix", "_sap", "_tunings", "_machine", "_measure")
-OF_AIX, SAP, TUNINGS, MACHINE, MEASURE = (strings(f"module_utils/{room}") for room in ROOMS)
-IMPORTS = strings("plugin_utils/_imports")
-AIX = [
-    *OF_AIX,
-    *TUNINGS,
-    b"sb_max,1048576,1048576,1048576,4096,9223372036854775807,byte,D,\n",
-    b'# x\nvmo:\n\nno:\n\tsb_max = "1"  # y\n\nno:\n\tsb_max = DEFAULT\n',
-    b"en0: flags=1e084863,814c0<UP,RUNNING>\n\t tcp_sendspace 262144 rfc1323 1\n",
-]
-NETWORK, FIO, PROFILES = files("network/*.txt"), files("fio/*.txt"), files("profiles/*")
-JSONS = [*files("sysstat/*.json"), *FIO, b"[]", b"{}"]
-CPU_LISTS = [b"0-3,8", b"0", b"0-63,96-199", b"ff,ffffffff", b"00000003", b"0,2,4-8"]
-OS_RELEASE = [b'NAME="SLES"\nVERSION="15-SP6"\nID="sles"\nPRETTY_NAME="SUSE Linux Enterprise Server 15 SP6"\n']
-CPUPLUGD = [b"cpuplugd: Linux on System z CPU hotplug daemon version 2.35.0-build"]
-COMMAND_LINE = [b"root=/dev/dasda1 topology=on smt=2"]
-CHDEV = [b"chdev -l smcr0 -a enabled=1 -a 'port_range=3200 x'", *AIX]
-OPENSSL = [b"OpenSSL 3.0.15 3 Sep 2024 (Library: OpenSSL 3.0.15)"]
-Allowed = tuple[type[BaseException], ...]
-NONE: Allowed = ()
-NUMBERS: Allowed = (ValueError,)
-SYSTEM: Allowed = (OSError,)
-HOST: Allowed = (HostError,)
-CPU_FILE: Allowed = (CpuFileError,)
-ROWS: Allowed = (_import_rows.RowsError,)
-
-# name: (parser, corpus, the exceptions that are messages for the user)
-OF_TEXT: dict[str, tuple[Callable[[str], object], Sequence[bytes], Allowed]] = {
-    "cpu_lists.parse_list": (cpu_lists.parse_list, CPU_LISTS, NUMBERS),
-    "cpu_lists.parse_mask": (cpu_lists.parse_mask, CPU_LISTS, NUMBERS),
-    "hardware.parse_sysinfo": (hardware.parse_sysinfo, SYSINFO, NONE),
-    "kernel.parse_option": (lambda text: running_kernel.parse_option(text, "topology"), COMMAND_LINE, NONE),
-    "kernel.parse_os_release": (running_kernel.parse_os_release, OS_RELEASE, NONE),
-    "facts.kernel_parameters": (facts.kernel_parameters, COMMAND_LINE, NONE),
-    "services.parse_cpuplugd_version": (services.parse_cpuplugd_version, CPUPLUGD, NONE),
-    "_aix.system.parse_level": (system.parse_level, [b"7200-02-01-1731\n", b"7300-01\n", *AIX], NONE),
-    "_aix.devices.parse_devices": (devices.parse_devices, AIX, NONE),
-    "_aix.devices.parse_listing": (devices.parse_listing, AIX, NONE),
-    "_aix.devices.parse_legal": (lambda text: devices.allows(devices.parse_legal(text), "12"), AIX, NONE),
-    "_aix.devices.second_pair": (devices.second_pair, AIX, NONE),
-    "_aix.startup.parse_chdev": (startup.parse_chdev, CHDEV, NONE),
-    "_aix.startup.parse_tunables": (
-        lambda text: startup.parse_tunables("no", text),
-        [b"no -p -o 'a=1' -o b=2; vmo -o c=3", *AIX],
-        NONE,
-    ),
-    "_aix.tunables.parse_row": (lambda text: tunables.parse_row(text, "sb_max"), AIX, HOST),
-    "_aix.tunables.without_line": (lambda text: tunables.without_line(text, "no", "sb_max"), AIX, NONE),
-    "_aix.tunables.parse_interfaces": (tunables.parse_interfaces, AIX, NONE),
-    "_sap.sapcontrol.parse_answer": (lambda text: sapcontrol.parse_processes(sapcontrol.parse_answer(text)), SAP, OWN),
-    "_sap.sapcontrol.parse_script_value": (sapcontrol.parse_script_value, SAP, NONE),
-    "_sap.sapcontrol.parse_values": (values_of, [b"10\n12\n", *SAP], HOST),
-    "_sap.sapcontrol.parse_check": (lambda text: sapcontrol.parse_check(1, text), SAP, NONE),
-    "_sap.instances.parse_services": (instances.parse_services, SAP, NONE),
-    "_sap.instances.parse_enqueue": (instances.parse_enqueue, PROFILES, NONE),
-    "niping": (lambda text: niping.parse(text, 1000), files("niping/*.txt"), OWN),
-    "niping version": (lambda text: re.search(niping.VERSION[1], text), files("niping/*.txt"), NONE),
-    "enqt rates": (enqt.parse_rates, MEASURE, OWN),
-    "enqt entries": (enqt.parse_entries, MEASURE, OWN),
-    "enq_admin": (enq_admin.parse, MEASURE, OWN),
-    "enq_admin info": (enq_admin.release_of, MEASURE, NONE),
-    "enq_statistics": (enq_statistics.parse, MEASURE, OWN),
-    "fio": (lambda text: fio.parse(text, False), FIO, OWN),
-    "figure by pointer": (lambda text: figures.by_pointer(text, "/jobs/0/read/iops"), FIO, OWN),
-    "figure by pattern": (lambda text: figures.by_pattern(text, r"^\+R:(?P<value>[^:]+)"), files("openssl/*.txt"), OWN),
-    "environment": (command.variables, [b'{"A": "b"}', b"eyJBIjogImIifQ=="], OWN),
-    "openssl": (lambda text: openssl.parse(text, "aes-128-gcm", 1024, 1), files("openssl/*.txt"), OWN),
-    "openssl version": (lambda text: re.search(openssl.VERSION[1], text), OPENSSL, NONE),
-    **{
-        f"{name} {kind}": (network_tool(tool.Workload, kind), NETWORK, OWN)
-        for name, tool in NETWORK_TOOLS.items()
-        for kind in ("latency", "strWrite")
-    },
-    "counters cpu": (lambda text: counters.parse_cpu(text, 100), MEASURE, NONE),
-    "counters retransmits": (counters.parse_retransmits, MEASURE, NONE),
-    "counters rps": (counters.parse_received_rps, MEASURE, NONE),
-    "counters process": (lambda text: counters.parse_process(text, 100), MEASURE, NONE),
-    "mounts": (lambda text: fio.parse_mount(text, "8:1"), MEASURE, NONE),
-    "ps etime": (processes.parse_etime, [b"1-02:03:04", b"03:04", b" 11:12:13 "], NONE),
-    "nmon": (nmon_snapshots, files("nmon/*.nmon"), CPU_FILE),
-    "sysstat": (sysstat_samples, JSONS, CPU_FILE),
-    "rows of CSV": (_import_rows.from_csv, IMPORTS, ROWS),
-    "rows of YAML": (_import_rows.from_yaml, [*IMPORTS, *JSONS[-2:]], ROWS),
-}
-OF_BYTES: dict[str, tuple[Callable[[bytes], object], Sequence[bytes], Allowed]] = {
-    "diag_204.parse": (diag_204.parse, [pr_sm.HERCULES, DIAG_204], NUMBERS),
-    "smc_sockets.parse": (smc_sockets.parse, NETLINK[:1], SYSTEM),
-    "netlink.messages": (netlink.messages, NETLINK, SYSTEM),
-    "netlink.attributes": (netlink_attributes, NETLINK, SYSTEM),
-    "smc_facts.stats": (smc_stats, NETLINK, SYSTEM),
-    "_sap.profile": (whole_profile, PROFILES, (InputError,)),
-    "control protocol": (wire_object, [b'{"op": "start", "size": 1000}', b'{"ok": true}'], (*OWN, EOFError)),
-}
-# name: (reader of a host, corpus, the file)
-OF_FILES: dict[str, tuple[Callable[[Host], object], Sequence[bytes], str]] = {
-    "boot_sources.sysctls": (
-        lambda host: boot_sources.sysctls(host, "/proc/sys/net/core/rps_default_mask"),
-        TUNINGS,
-        "/etc/sysctl.d/a.conf",
-    ),
-    "tools.sapconf_writes": (tools.sapconf_writes, SAP, "/etc/sysconfig/sapconf"),
-    "other_settings.udev_rules": (
-        lambda host: other_settings.udev_rules(host, "rps_cpus"),
-        TUNINGS,
-        "/etc/udev/rules.d/a.rules",
-    ),
-    "other_settings.tmpfiles": (other_settings.tmpfiles, TUNINGS, "/etc/tmpfiles.d/a.conf"),
-    "other_settings.ini_files": (
-        lambda host: other_settings.ini_files(host, "systemd/network", ".link"),
-        TUNINGS,
-        "/etc/systemd/network/a.link",
-    ),
-    "other_settings.boot_scripts": (
-        lambda host: other_settings.boot_scripts(host, re.compile("rps_cpus")),
-        MACHINE,
-        "/etc/sysconfig/network/if-up.d/a",
-    ),
-    "drop_ins.assignments": (lambda host: drop_ins.assignments(host, "/etc/x.conf"), SAP, "/etc/x.conf"),
-    "_sap.instances": (instances_of, SAP, "/usr/sap/sapservices"),
-    "_sap.realtime.session_limit": (
-        lambda host: realtime.session_limit(host, "prdadm"),
-        SAP,
-        "/etc/security/limits.conf",
-    ),
-    "_sap.realtime.unit_limit": (
-        lambda host: realtime.unit_limit(host, "SAPPRD_00.service"),
-        SAP,
-        "/etc/systemd/system/SAPPRD_00.service",
-    ),
-}
-
-
 # arguments
 
 
 def specification(module: Any) -> dict[str, Any]:
-    """The argument spec that a module gives to AnsibleModule."""
+    """Return the argument spec that a module passes to AnsibleModule."""
     found: dict[str, Any] = {}
 
     class Caught(BaseException):
@@ -372,7 +115,7 @@ def specification(module: Any) -> dict[str, Any]:
 
 
 def tuning_arguments(kind: type[machines.Machine]) -> Callable[..., object]:
-    """A tuning's module in check mode on a tree, with random arguments."""
+    """Return a target that calls a tuning's module in check mode on a tree, with random arguments."""
     kept: list[machines.Machine] = []
 
     def run(chance: random.Random, folder: Path) -> object:
@@ -385,22 +128,22 @@ def tuning_arguments(kind: type[machines.Machine]) -> Callable[..., object]:
 
 
 def answered(result: dict[str, Any]) -> dict[str, Any]:
-    """A result must be JSON for Ansible."""
+    """Return the result, which must be valid JSON for Ansible."""
     json.dumps(result)
     return result
 
 
 def validated(specification: dict[str, Any], given: dict[str, Any]) -> dict[str, Any] | None:
-    """The options as a module gets them; None if ansible-core refuses them."""
+    """Return the options as a module gets them; None if ansible-core refuses them."""
     try:
         found = ArgumentSpecValidator(specification).validate(given)
     except OverflowError:
-        return None  # ansible-core's own, of an infinite number
+        return None  # raised by ansible-core itself for an infinite number
     return None if found.error_messages else found.validated_parameters
 
 
 def measure_arguments(chance: random.Random, folder: Path) -> object:
-    """The options of the workloads, from a playbook and as checked by a module."""
+    """Check the options of the workloads, from a playbook and as validated by a module."""
     tool = chance.choice([fio, openssl, command])
     if tool is command:
         figure = mutation.arguments(command.FIGURE, {"name": "rate", "pattern": "(?P<value>[0-9]+)"}, chance)
@@ -408,7 +151,7 @@ def measure_arguments(chance: random.Random, folder: Path) -> object:
         options = validated(command.OPTIONS, mutation.arguments(command.OPTIONS, usual, chance))
         return options and command.check([options])
     options = validated(tool.OPTIONS, mutation.arguments(tool.OPTIONS, {"directory": "/tmp"}, chance))
-    # sound options end with the error that the program is not there
+    # valid options end with the error that the program is missing
     return options and (tool.names(options, ""), tool.workloads(options, {"path": ""}, str(folder)))
 
 
@@ -426,7 +169,7 @@ def report_arguments(chance: random.Random, folder: Path) -> object:
 
 
 def captured_tree(chance: random.Random, folder: Path) -> object:
-    """platform_info, platform_settings_info and the tunings on a damaged tree of a real kernel."""
+    """Run platform_info, platform_settings_info and the tunings on a damaged tree of a real kernel."""
     entries = captured.entries(chance.choice(captured.names()))
     corpus = [text.encode("utf-8", "surrogateescape") for text in entries.values() if isinstance(text, str)]
     for path in chance.sample(sorted(entries), chance.randint(1, 5)):
@@ -443,7 +186,7 @@ def captured_tree(chance: random.Random, folder: Path) -> object:
     try:
         captured.grow(folder, entries)
     except OSError:
-        return None  # a folder in the place of a file: such a tree cannot exist
+        return None  # a folder in place of a file: such a tree cannot exist
     host = Host(str(folder))
     for top in ("proc", "sys"):
         (folder / top).mkdir(exist_ok=True)
@@ -468,7 +211,7 @@ def captured_tree(chance: random.Random, folder: Path) -> object:
 
 
 def journal(kind: type[machines.Machine]) -> Callable[..., object]:
-    """verify and rollback with a damaged journal; modules may refuse it, but must not raise an exception."""
+    """Return a target for verify and rollback with a damaged journal; modules may refuse it, but must not raise."""
     kept: list[Any] = []
 
     def run(chance: random.Random, folder: Path) -> object:
@@ -501,7 +244,7 @@ def journal(kind: type[machines.Machine]) -> Callable[..., object]:
 
 
 def record_folder(chance: random.Random, folder: Path) -> object:
-    """A report on a change whose files were damaged."""
+    """Report on a change whose files were damaged."""
     plan = Plan(change=CHANGE, rounds=2, runs=3, seed=chance.randrange(100))
     results = folder / "results"
     records = (record | {"histogram_us": "340:10,50,12 412:1"} for record in make_change(plan))
@@ -527,7 +270,7 @@ def record_folder(chance: random.Random, folder: Path) -> object:
 
 
 def imported(chance: random.Random, folder: Path) -> object:
-    """measurement_import of a damaged file."""
+    """Run measurement_import on a damaged file."""
     table = (
         "phase,started,elapsed_s,units,client.utilization_pct,client.cpus_online,server.utilization_pct\n"
         "before,2026-11-09T22:00:00+01:00,9399,60000000,80,128,44\nafter,2026-11-10T22:00:00+01:00,9008,60000000,83,128,46\n"
@@ -562,7 +305,7 @@ def imported(chance: random.Random, folder: Path) -> object:
 
 
 def cpu_imported(chance: random.Random, folder: Path) -> object:
-    """cpu_import of a damaged file."""
+    """Run cpu_import on a damaged file."""
     corpus = [*files("nmon/*.nmon"), *files("sysstat/*.json")]
     source = folder / "cpu"
     source.write_bytes(mutation.mutated(chance.choice(corpus), chance, corpus))
@@ -575,7 +318,7 @@ def cpu_imported(chance: random.Random, folder: Path) -> object:
 
 
 TREES = [kind for kind in machines.MACHINES if kind is not machines.RpsReal]
-# An action fails with AnsibleError.
+# Actions fail with AnsibleError.
 ACTIONS = (AnsibleError,)
 TARGETS: list[Target] = [
     *(Target(name, "parsers", 100, of_text(parse, corpus), ok) for name, (parse, corpus, ok) in OF_TEXT.items()),

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tests here import what they share from this folder."""
+"""Make the helpers in this folder importable."""
 
 import sys
 from pathlib import Path

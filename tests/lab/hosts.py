@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What tests share: programs, the hosts of a lab, and playbooks on them."""
+"""Helpers: programs, the hosts of a lab, and playbooks on them."""
 
 import contextlib
 import json
@@ -24,12 +24,10 @@ SHORT = {
     "measure_bytes": [1000],
     "measure_tool": "pingpong",
 }
-# The files of this collection in the folders that belong to a host; the rest of / is this machine's.
-FILES = "find /etc /var/lib /var/adm /run /usr/local -name '*zpower[_-]sap[_-]tuning*' 2>/dev/null; true"
 
 
 def run(*command, check=True, text="", cwd=None, **environment):
-    """The finished program; it must end with 0 unless ``check`` is false. ``text``: its input."""
+    """Run a program, which must end with 0 unless ``check`` is false. ``text``: its input."""
     options = {"capture_output": True, "text": True, "input": text, "cwd": cwd, "env": {**os.environ, **environment}}
     done = subprocess.run(command, check=False, **options)
     assert done.returncode == 0 or not check, f"{command}: {done.stdout}{done.stderr}"
@@ -37,13 +35,13 @@ def run(*command, check=True, text="", cwd=None, **environment):
 
 
 def lab(name, verb, *options):
-    """What the program of the lab prints."""
+    """Return the output of the lab's program."""
     return run(PROGRAM, verb, "--name", name, *options).stdout
 
 
 @contextlib.contextmanager
 def standing(name, count):
-    """The hosts of a lab that stands while the block runs; what an earlier one left is removed before."""
+    """Run a lab while the block runs; remove an earlier one before."""
     lab(name, "down")
     lab(name, "up", "--hosts", str(count))
     try:
@@ -53,21 +51,21 @@ def standing(name, count):
 
 
 class Hosts:
-    """The hosts of a lab by name, and how Ansible reaches them."""
+    """The hosts of a lab by name, and the variables with which Ansible reaches them."""
 
     def __init__(self, name):
         inventory = json.loads(lab(name, "inventory"))
         self.hosts, self.connection = inventory["_meta"]["hostvars"], inventory["sap_app_servers"]["vars"]
 
     def on(self, host, command, text=""):
-        """What a shell command prints on a host, over the network."""
+        """Return the output of a shell command on a host, over the network."""
         options = [*shlex.split(self.connection["ansible_ssh_common_args"]), "-o", "BatchMode=yes"]
         key, address = self.connection["ansible_ssh_private_key_file"], self.hosts[host]["ansible_host"]
         return run("ssh", "-i", key, *options, f"root@{address}", command, text=text).stdout
 
 
 def play(folder, inventory, playbook, *options, **environment):
-    """Run a playbook of the collection, or a file, in a folder, on the hosts of an inventory: the finished program."""
+    """Run a playbook of the collection, or a file, in a folder, on the hosts of an inventory."""
     (folder / "hosts.json").write_text(json.dumps(inventory))
     book = playbook if playbook.endswith(".yml") else f"zpower.sap_tuning.{playbook}"
     settings = {"ANSIBLE_COLLECTIONS_PATH": COLLECTIONS, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_NOCOWS": "1", **environment}
@@ -76,5 +74,5 @@ def play(folder, inventory, playbook, *options, **environment):
 
 
 def evidence(folder):
-    """The evidence in a folder of results."""
+    """Return the evidence in a folder of results."""
     return json.loads((folder / f"{folder.parent.name}.json").read_text())

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The execution environment up to what needs a container runtime: its context holds the archive of the collection, from
-which the collection is installed as in the image, and the needs of the collection are found there.
+"""The execution environment, as far as it can be built without a container runtime: its context contains the archive
+of the collection, which can be installed from it as in the image, and its requirements are found.
 
 ZPOWER_ARCHIVE: the archive, as the session `installed` builds it.
 """
@@ -31,7 +31,7 @@ def fixture_archive():
 
 @pytest.fixture(scope="module", name="context")
 def fixture_context(archive, tmp_path_factory):
-    """The context that ansible-builder makes from the files that the guide names."""
+    """Return the context that ansible-builder makes from the files that the guide names."""
     folder = tmp_path_factory.mktemp("image")
     shutil.copy(archive, folder / "zpower-sap_tuning.tar.gz")
     installed = Path(os.environ["ANSIBLE_COLLECTIONS_PATH"], "ansible_collections", "zpower", "sap_tuning")
@@ -41,17 +41,17 @@ def fixture_context(archive, tmp_path_factory):
     return folder / "context"
 
 
-def test_the_context_holds_the_archive(archive, context):
+def test_the_context_contains_the_archive(archive, context):
     copy = context / "_build" / "archives" / "zpower-sap_tuning.tar.gz"
     assert copy.read_bytes() == archive.read_bytes()
     steps = (context / "Containerfile").read_text()
     assert "COPY _build /build" in steps and "ansible-core==" in steps
 
 
-def test_the_collection_and_its_needs_are_found_in_it(context, tmp_path):
-    """The commands of the Containerfile, with other folders."""
+def test_the_collection_and_its_requirements_are_found_in_it(context, tmp_path):
+    """Run the commands of the Containerfile with other folders."""
     options = ["--offline", "-r", "requirements.yml", "--collections-path", str(tmp_path)]
-    # else the one that is installed already would do
+    # otherwise the collection that is already installed would be used
     empty = {"ANSIBLE_COLLECTIONS_PATH": str(tmp_path)}
     run("ansible-galaxy", "collection", "install", *options, cwd=context / "_build", **empty)
     assert (tmp_path / "ansible_collections" / "zpower" / "sap_tuning" / "playbooks" / "verify.yml").exists()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab of network namespaces: it stands, it can be started again, and it leaves nothing behind."""
+"""The lab of network namespaces: it starts, it can be started again, and it leaves nothing behind."""
 
 import json
 import os
@@ -30,7 +30,7 @@ def namespaces():
 
 
 def machine():
-    """What the lab must leave alone, fact by fact: interfaces that are not a lab's, settings, files."""
+    """Return what the lab must not change, fact by fact: interfaces of others, settings, files."""
     links = json.loads(run("ip", "-json", "address", "show"))
     own = [link for link in links if not link["ifname"].startswith("zps")]
     facts = {link["ifname"]: [address["local"] for address in link["addr_info"]] for link in own}
@@ -42,7 +42,7 @@ def machine():
 
 
 def processes():
-    """Processes that live in a network namespace of this lab, without those of a connection, which come and go."""
+    """Return the processes in the network namespaces of this lab, without those of connections, which come and go."""
     found = {name: run("ip", "netns", "pids", name).split() for name in namespaces()}
     return {name: {pid for pid in pids if not is_of_a_connection(pid)} for name, pids in found.items()}
 
@@ -56,7 +56,7 @@ def is_of_a_connection(pid):
 
 
 def on(host, command):
-    """Run a shell command on a lab host over SSH, with what its inventory says."""
+    """Run a shell command on a lab host over SSH, with the variables of its inventory."""
     return hosts.Hosts(NAME).on(host, command)
 
 
@@ -69,7 +69,7 @@ def nothing_left():
     lab("down")
     lab("down")
     after = machine()
-    # an interface that comes or goes meanwhile is somebody else's
+    # an interface that appears or disappears meanwhile belongs to someone else
     assert {fact: after[fact] for fact in before if fact in after} == {f: v for f, v in before.items() if f in after}
     assert namespaces() == set()
     assert not Path(folder).exists()
@@ -78,12 +78,12 @@ def nothing_left():
 
 
 def test_the_life_of_a_lab():
-    """Started whatever the umask, started twice, made smaller; a host that died is replaced."""
+    """Start it with any umask, start it twice, shrink it; a host that died is replaced."""
     run("sh", "-c", f"umask 077 && {shlex.quote(str(hosts.PROGRAM))} up --name {NAME} --hosts 3")
     folder = Path(hosts.Hosts(NAME).connection["ansible_ssh_private_key_file"]).parent
     assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder / "state.json")] == [0o755, 0o644]
     assert on("app1", "stat -c %a /etc /var").split() == ["755", "755"]
-    # queues, folders and a processor of its own
+    # each host has its own queues, folders and processor
     assert on("app1", "ls /sys/class/net").split() == ["hsi0", "lo"]
     queues, files = "/sys/class/net/hsi0/queues", "/etc/udev/rules.d/99-lab.rules /var/lib/lab-was-here"
     on("app1", f"echo 1 > {queues}/rx-3/rps_cpus; touch {files}")
@@ -126,7 +126,7 @@ def test_sap_hosts_have_their_own_usr_sap_and_share_sapmnt():
 
 
 def killed_with(made):
-    """Kill a start as soon as this many namespaces are there; False if it came to its end before."""
+    """Kill a start as soon as this many namespaces exist; return False if it ended before."""
     with subprocess.Popen([hosts.PROGRAM, "up", "--name", NAME, "--hosts", "40"], stdout=subprocess.DEVNULL) as started:
         while len(namespaces()) < made and started.poll() is None:
             time.sleep(0.01)
@@ -135,8 +135,8 @@ def killed_with(made):
 
 
 @pytest.mark.parametrize("made", [1, 20, 41])
-def test_half_made_it_can_be_started_again(made):
-    """Killed as soon as this many of the 41 namespaces of 40 hosts and their switch are there."""
+def test_an_incomplete_lab_can_be_started_again(made):
+    """The start is killed as soon as this many of the 41 namespaces of 40 hosts and their switch exist."""
     for _try in range(10):
         if killed_with(made):
             break

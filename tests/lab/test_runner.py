@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Jobs as AWX starts them: ansible-runner, the playbooks of docs/awx/project, and answers of surveys, which are texts.
-Evidence and report lie among the artifacts. The collection is the one in ANSIBLE_COLLECTIONS_PATH: in the session
-`installed`, the installed archive and nothing else.
+
+Evidence and report are among the artifacts. The collection is the one in ANSIBLE_COLLECTIONS_PATH: in the session
+`installed`, only the installed archive.
 """
 
 import json
@@ -23,7 +24,7 @@ TUNINGS = ["cpu_topology", "rps"]
 
 
 class Answer(str):
-    """The answer of a survey: AWX marks it so that Ansible does not read it as a template."""
+    """The answer of a survey, which AWX marks so that Ansible does not treat it as a template."""
 
     __slots__ = ()
 
@@ -36,7 +37,7 @@ Dumper.add_representer(Answer, lambda dumper, answer: dumper.represent_scalar("!
 
 
 class Job:
-    """A job that has ended, and its artifacts."""
+    """A finished job and its artifacts."""
 
     def __init__(self, done, artifacts):
         self.code, self.said, self.artifacts = done.returncode, done.stdout + done.stderr, artifacts
@@ -59,7 +60,7 @@ class Job:
 
     @property
     def folder(self):
-        """The one folder of evidence."""
+        """Return the only folder of evidence."""
         found = [path.parent for path in self.artifacts.glob("results/*/*/*.json") if path.stem == path.parts[-3]]
         (folder,) = found
         return folder
@@ -70,7 +71,7 @@ class Job:
 
 
 class Runner:
-    """The folder that ansible-runner works in, as AWX fills it: inventory, environment, project."""
+    """The working folder of ansible-runner, as AWX fills it: inventory, environment, project."""
 
     def __init__(self, folder, lab):
         self.folder = folder
@@ -84,7 +85,7 @@ class Runner:
         (folder / "env" / "envvars").write_text(json.dumps(environment))
 
     def play(self, name, playbook, *options, **answers):
-        """Run a playbook; answers: what a survey was answered, all of it text."""
+        """Run a playbook; answers: those of a survey, all of them texts."""
         given = {name: Answer(answer) for name, answer in answers.items()}
         variables = {"zpower_results": RESULTS, "ansible_become_password": SECRET, **given}
         (self.folder / "env" / "extravars").write_text(yaml.dump(variables, Dumper=Dumper))
@@ -96,13 +97,13 @@ class Runner:
 
 @pytest.fixture(scope="module", name="story")
 def fixture_story(tmp_path_factory):
-    """Every job by its name."""
+    """Return all jobs by name."""
     with standing(NAME, len(HOSTS)) as lab:
         yield dict(told(Runner(tmp_path_factory.mktemp("runner"), lab)))
 
 
 def survey(name, **answers):
-    """The answers of a launch that leaves every field of the survey as it is, but those given here."""
+    """Return the answers of a launch that keeps all defaults of the survey except for those given here."""
     templates = yaml.safe_load((INSTALLED / "docs" / "awx" / "job_templates.yml").read_text())["awx_job_templates"]
     (questions,) = [template["survey"] for template in templates if template["name"] == name]
     return {**{one["variable"]: one["default"] for one in questions if "default" in one}, **answers}
@@ -159,7 +160,7 @@ def test_the_evidence_is_among_the_artifacts(story, name):
     assert f"Evidence: {job.folder}" in job.file("stdout")
 
 
-def test_an_empty_answer_means_the_inventory(story):
+def test_an_empty_answer_means_the_value_of_the_inventory(story):
     for tuning in TUNINGS:
         assert all(story["site"].verdicts(tuning).values()), tuning
     assert story["site"].verdicts("rps") == dict.fromkeys(HOSTS, ["changed"])
@@ -190,8 +191,8 @@ def test_records_and_report_are_among_the_artifacts(story):
     assert report["change"] == "CHG1" and list(change.glob("app1/after-*.json"))
 
 
-def test_no_secret_is_in_the_files_of_the_collection(story):
-    """What ansible-runner notes itself is its own: the whole environment is in `command`."""
+def test_the_files_of_the_collection_contain_no_secret(story):
+    """Files of ansible-runner itself may: `command` contains the whole environment."""
     for job in story.values():
         assert SECRET in job.file("command")
         written = [path for path in job.artifacts.glob("results/**/*") if path.is_file()]

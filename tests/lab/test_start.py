@@ -1,9 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docs/start.md, done: with its inventory, its commands in their order end on a lab host as the page says.
+"""docs/start.md: its commands, run in order with its inventory on a lab host, end as the page says.
 
-The collection is the one in ANSIBLE_COLLECTIONS_PATH: in the session `installed`, the installed archive and nothing
-else.
+The collection is the one in ANSIBLE_COLLECTIONS_PATH: in the session `installed`, only the installed archive.
 """
 
 import json

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An ordinary user logs in, and sudo makes root of it: which rules are enough, which are not, and what needs none.
+"""An ordinary user logs in and becomes root with sudo: which rules are enough, which are not, and what needs none.
 
-The rules are those of docs/security.md, read from that page.
+The rules are read from docs/security.md.
 """
 
 import json
@@ -16,27 +16,27 @@ from hosts import SHORT as QUICK
 NAME = "labsudo"
 PAGE = (HERE / "docs" / "security.md").read_text(encoding="utf-8")
 ALL, LEAST, COMMAND_LINE = re.findall(r"^```\n(ansible ALL=.*\n)```$", PAGE, re.MULTILINE)
-"""The three rules of the page, as it has them."""
+"""The three rules of the page."""
 SHORT = {**QUICK, "measure_rounds": 1, "zpower_change": "c1"}
 
 
 class Lab(Hosts):
-    """Two hosts, one that is tuned and its peer; playbooks log in as the user `ansible`."""
+    """Two hosts, a tuned one and its peer; playbooks log in as the user `ansible`."""
 
     def __init__(self, folder):
         super().__init__(NAME)
         self.folder = folder
 
     def root(self, command, text=""):
-        """Run a shell command on the tuned host as root; its output."""
+        """Run a shell command on the tuned host as root and return its output."""
         return self.on("app1", command, text)
 
     def rule(self, text):
-        """The sudoers file of the user; sudo refuses all of them where one is wrong."""
+        """Write the sudoers file of the user; sudo refuses all of them if one is invalid."""
         self.root("cat >/etc/sudoers.d/ansible && chmod 0440 /etc/sudoers.d/ansible && visudo -c -q", text)
 
     def play(self, playbook, *options, pipelining=False, **variables):
-        """The exit code of a playbook of the collection on app1, and what it printed."""
+        """Return exit code and output of a playbook of the collection on app1."""
         user = {"ansible_user": "ansible", "ansible_python_interpreter": "/usr/bin/python3"}
         chosen = {**self.connection, **user, "zpower_tunings": ["rps"], **CHOSEN, **variables}
         inventory = {"erp": {"hosts": self.hosts, "vars": chosen}}
@@ -45,7 +45,7 @@ class Lab(Hosts):
         return done.returncode, done.stdout + done.stderr
 
     def must(self, *words, **more):
-        """Run a playbook that has to succeed."""
+        """Run a playbook that must succeed."""
         code, said = self.play(*words, **more)
         assert code == 0, said
 
@@ -70,7 +70,7 @@ def fixture_lab(running, tmp_path):
         assert code == 0 and found.mask() == 0, said
 
 
-def test_measuring_takes_no_rule_at_all(lab):
+def test_measuring_needs_no_rule(lab):
     lab.must("measure", zpower_results=str(lab.folder / "results"), **SHORT)
     record = json.loads((lab.folder / "results" / "c1" / "app1" / "before-1-pingpong-1000B-app2.json").read_text())
     assert record["runs"][0]["ok"] and record["runs"][0]["cpu"]["server"]
@@ -85,7 +85,7 @@ def test_measuring_takes_no_rule_at_all(lab):
     ],
     ids=["shell", "all", "command line"],
 )
-def test_the_rules_of_the_page_are_enough_for_every_verb(lab, rule, pipelining):
+def test_the_rules_of_the_page_are_enough_for_every_playbook(lab, rule, pipelining):
     lab.rule(rule)
     for playbook, *options in (("site", "--check"), ("site",), ("verify",)):
         lab.must(playbook, *options, pipelining=pipelining)
@@ -94,7 +94,7 @@ def test_the_rules_of_the_page_are_enough_for_every_verb(lab, rule, pipelining):
     assert lab.mask() == 0
 
 
-def test_pipelining_takes_a_sudo_without_requiretty(lab):
+def test_pipelining_needs_a_sudo_without_requiretty(lab):
     lab.rule(LEAST)
     lab.must("site", pipelining=True)
     lab.rule("Defaults requiretty\n" + LEAST)
@@ -116,7 +116,7 @@ def test_nothing_is_executed_below_temporary_folders_and_homes(lab):
         lab.root(f"umount --lazy {folders}")
 
 
-def test_a_password_and_whose(lab):
+def test_a_password_of_the_user_or_of_root_is_accepted(lab):
     for user, secret in (("ansible", "own"), ("root", "of root")):
         lab.root(f"usermod -p '{run('openssl', 'passwd', '-6', secret).stdout.strip()}' {user}")
     lab.rule(LEAST.replace("NOPASSWD: ", ""))

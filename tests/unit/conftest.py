@@ -24,7 +24,7 @@ COLLECTIONS = os.path.join(CHECKOUT, ".cache", "collections")
 LINK = os.path.join(COLLECTIONS, "ansible_collections", "zpower", "sap_tuning")
 CLONE_NEWNET = 0x40000000  # <linux/sched.h>
 # Processes that live as long as pytest, if it is their parent.
-SERVERS = ("playbook_server.py", "multiprocessing.resource_tracker", "multiprocessing.forkserver")
+SERVERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 SECONDS_TO_END = 60
 
 

@@ -1,128 +1,30 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docs/awx: the modules of awx.awx accept what configure.yml says, and every answer of a survey is one that the
-collection takes.
-"""
+"""docs/awx: awx.awx knows the arguments of each task, and the collection takes every answer of a survey."""
 
-import copy
 import json
 import re
-import threading
+import sys
 from fnmatch import fnmatchcase
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
 
 import jinja2
 import playing
 import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
+from ansible.parsing.dataloader import DataLoader
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COMMON, role_variables
 from sites import COMPLIANT, Site
 
-API = "/api/v2/"
-BELOW = ("survey_spec", "credentials", "instance_groups", "labels", "update")
-BELOW_NODES = ("success_nodes", "always_nodes", "failure_nodes", "credentials", "instance_groups", "labels")
-BELOW_NODES += ("create_approval_template",)
-ASKED = ("name", "organization", "unified_job_template", "workflow_job_template", "identifier")
-
-
-class Objects(dict):
-    """{kind: [objects]}; surveys and associations are kept by the path under which they were sent."""
-
-    def __init__(self, **names):
-        super().__init__()
-        self.below, self.requests = {}, []
-        for kind, found in names.items():
-            for name in found:
-                self.create(kind, {"name": name})
-
-    def create(self, kind, data):
-        number = 1 + sum(len(found) for found in self.values())
-        url = f"{API}{kind}/{number}/"
-        below = {"workflow_job_template_nodes": BELOW_NODES, "workflow_approval_templates": ()}.get(kind, BELOW)
-        new = {"id": number, "type": kind, "url": url, "related": {name: f"{url}{name}/" for name in below}}
-        new |= {"summary_fields": {}, "scm_revision": "", **data}
-        self.setdefault(kind, []).append(new)
-        return new
-
-    def found(self, kind, query):
-        of_kind = self.get("job_templates" if kind == "unified_job_templates" else kind, [])
-        asked = {key: value for key, value in query.items() if key in ASKED}
-        return [one for one in of_kind if all(str(one.get(key)) == value for key, value in asked.items())]
-
-    def refused(self, node):
-        """What a node of a workflow asks for and its job template does not ask at a launch, as the errors of AWX."""
-        templates = [one for one in self["job_templates"] if one["id"] == node.get("unified_job_template")]
-        asked = [key for key in ("job_type", "limit", "job_tags", "diff_mode") if key in node]
-        refused = [key for key in asked if not all(one.get(f"ask_{key}_on_launch") for one in templates)]
-        return {key: ["Field is not configured to prompt on launch."] for key in refused}
-
-    def answer(self, method, path, query, data):
-        self.requests.append((method, path))
-        kind, *rest = path.removeprefix(API).strip("/").split("/")
-        if method == "GET" and not rest:
-            results = self.found(kind, query)
-            return 200, {"count": len(results), "results": results, "next": None}
-        if method == "POST" and not rest:
-            wrong = self.refused(data) if kind == "workflow_job_template_nodes" else {}
-            return (400, wrong) if wrong else (201, self.create(kind, data))
-        (one,) = [one for one in self[kind] if str(one["id"]) == rest[0]]
-        if len(rest) > 1:
-            return self.answer_below(one, method, path, rest[1], data)
-        one.update(data)
-        return 200, one
-
-    def answer_below(self, one, method, path, name, data):
-        if name not in one["related"]:
-            return 404, {"detail": "Not found."}
-        if name == "create_approval_template":
-            kept = {key: data[key] for key in ("name", "description", "timeout")}
-            made = self.create("workflow_approval_templates", kept)
-            one["unified_job_template"], one["related"]["unified_job_template"] = made["id"], made["url"]
-            return 201, made
-        if name == "survey_spec":
-            if method == "POST":
-                self.below[path] = data
-            return 200, self.below.get(path, {})
-        associated = self.below.setdefault(path, [])
-        if method == "POST":
-            associated.append(data)
-            return 204, None
-        return 200, {"count": len(associated), "results": associated, "next": None}
-
-
-def serve(objects):
-    """A server on a free port of this machine; the caller shuts it down."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def handle_any(self):
-            url = urlsplit(self.path)
-            size = int(self.headers.get("Content-Length") or 0)
-            data = json.loads(self.rfile.read(size) or "{}") if size else {}
-            status, body = objects.answer(self.command, url.path, dict(parse_qsl(url.query)), data)
-            text = b"" if body is None else json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text)
-
-        do_GET = do_POST = do_PATCH = handle_any  # noqa: N815
-
-        def log_message(self, *arguments):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
-
-
 TOP = Path(__file__).parents[2]
-AWX, COLLECTIONS = TOP / "docs" / "awx", TOP / ".cache" / "awx"
+sys.path.append(str(TOP / "tests"))
+
+import generate  # noqa: E402  (it lies beside what uses it without pytest)
+
+AWX, MODULES = TOP / "docs" / "awx", TOP / ".cache/awx/ansible_collections/awx/awx/plugins/modules"
+TASKS, SETTINGS = (DataLoader().load_from_file(str(AWX / name)) for name in ("objects.yml", "workflows.yml"))
 TEMPLATES = yaml.safe_load((AWX / "job_templates.yml").read_text())["awx_job_templates"]
-SETTINGS = yaml.safe_load((AWX / "settings.yml").read_text())
 (ROLLOUT_SURVEY,) = [template["survey"] for template in TEMPLATES if template["name"] == "rollout"]
 QUESTIONS = [(template["name"], question) for template in TEMPLATES for question in template["survey"]]
 # the roles of a playbook that have another name or come in addition
@@ -164,87 +66,38 @@ OF_THE_SITE = [
 ]
 
 
-def play(*arguments, **environment):
-    env = playing.environment(ANSIBLE_NOCOLOR="1", ANSIBLE_LOCALHOST_WARNING="false", **environment)
-    done = playing.ansible_playbook(*arguments, env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.fixture(scope="module", name="told")
-def fixture_told():
-    """What AWX was told, what ansible-playbook said the second time, and what AWX was told for a site with slices."""
-    if not COLLECTIONS.exists():
-        pytest.skip("awx.awx is missing: make setup gets it")
-    objects = Objects(
-        organizations=[SETTINGS["awx_organization"]],
-        inventories=[SETTINGS["awx_inventory"]],
-        credentials=SETTINGS["awx_credentials"],
-    )
-    server = serve(objects)
-    login = {"CONTROLLER_HOST": f"http://127.0.0.1:{server.server_port}", "CONTROLLER_OAUTH_TOKEN": "of nobody"}
-    login |= {"ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)}
-    # ansible-core 2.16 cannot run its own Python if there is a blank in its path
-    command = [str(AWX / "configure.yml"), "-e", "ansible_python_interpreter=/usr/bin/python3"]
-    try:
-        play(*command, **login)
-        said = play(*command, **login)
-        before = copy.deepcopy(objects)
-        play(*command, "-e", "awx_verify_slices=4", **login)
-        yield before, said, objects
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 @pytest.mark.nightly
-def test_the_templates_are_as_described_and_verify_runs_every_night(told):
-    objects = told[0]
-    assert re.search(r"localhost +: ok=8 +changed=0 ", told[1]), "a second run changes nothing"
-    made = {template["name"]: template for template in objects["job_templates"]}
-    assert list(made) == [f"zpower {template['name']}" for template in TEMPLATES]
-    (project,), (image,) = objects["projects"], objects["execution_environments"]
-    for described in TEMPLATES:
-        template = made[f"zpower {described['name']}"]
-        assert (template["project"], template["execution_environment"]) == (project["id"], image["id"])
-        assert template["job_slice_count"] == 1 and not template["allow_simultaneous"]
-        assert json.loads(template["extra_vars"]) == {"zpower_results": SETTINGS["awx_results"]}
-        survey = objects.below.get(template["related"]["survey_spec"], {"spec": []})
-        assert survey["spec"] == described["survey"]
-        assert template["survey_enabled"] == bool(described["survey"])
-    (schedule,) = objects["schedules"]
-    (verify,) = [one for one in objects["job_templates"] if one["id"] == schedule["unified_job_template"]]
-    assert (verify["name"], schedule["enabled"]) == ("zpower verify", True)
-    assert re.fullmatch(r"DTSTART;TZID=[\w/]+:\d{8}T\d{6} RRULE:FREQ=DAILY;INTERVAL=1", schedule["rrule"])
+@pytest.mark.parametrize("task", TASKS, ids=[task["name"] for task in TASKS])
+def test_awx_awx_knows_the_arguments_of_each_task(task):
+    if not MODULES.exists():
+        pytest.skip("awx.awx is missing: tests/setup.sh all installs it")
+    ((name, arguments),) = [(name, value) for name, value in task.items() if name.startswith("awx.awx.")]
+    documented = generate.documentation(MODULES / f"{name.rpartition('.')[2]}.py")["options"]
+    assert {*arguments} <= {*documented}
+    assert {option for option, rule in documented.items() if rule.get("required")} <= {*arguments}
+    for option, value in arguments.items():
+        choices = documented[option].get("choices")
+        assert not choices or "{{" in str(value) or value in choices, option
 
 
-@pytest.mark.nightly
-def test_a_rollout_waits_for_an_approval_and_a_failed_step_has_none_after_it(told):
-    objects = told[0]
-    (workflow,) = objects["workflow_job_templates"]
-    assert workflow["name"] == "zpower rollout with approval" and workflow["ask_limit_on_launch"]
-    assert objects.below[workflow["related"]["survey_spec"]]["spec"] == ROLLOUT_SURVEY and workflow["survey_enabled"]
-    kinds = ("job_templates", "workflow_approval_templates")
-    named = {one["id"]: one["name"] for kind in kinds for one in objects[kind]}
-    nodes = {node["id"]: node for node in objects["workflow_job_template_nodes"]}
-    assert {node["workflow_job_template"] for node in nodes.values()} == {workflow["id"]}
+def test_a_rollout_waits_for_an_approval_and_no_step_follows_a_failed_one():
+    (workflow,) = SETTINGS["awx_workflows"]
+    assert workflow["survey"] == "rollout"
     steps = [
-        (node["identifier"], named[node["unified_job_template"]], node.get("job_type", ""), after(objects, node, nodes))
-        for node in nodes.values()
+        (step["name"], step.get("template", step.get("approval", {}).get("name")), step.get("job_type"), step["then"])
+        for step in workflow["steps"]
     ]
     assert steps == [
-        ("plan", "zpower rollout", "check", ["approval"]),
-        ("approval", "The plan of the rollout", "", ["rollout"]),
-        ("rollout", "zpower rollout", "run", ["verify"]),
-        ("verify", "zpower verify", "", []),
+        ("plan", "rollout", "check", ["approval"]),
+        ("approval", "The plan of the rollout", None, ["rollout"]),
+        ("rollout", "rollout", "run", ["verify"]),
+        ("verify", "verify", None, []),
     ]
-    (approval,) = objects["workflow_approval_templates"]
-    assert approval["timeout"] == SETTINGS["awx_approval_timeout"]
-    assert not [path for path in objects.below if path.endswith(("always_nodes/", "failure_nodes/"))]
-
-
-def after(objects, node, nodes):
-    return [nodes[one["id"]]["identifier"] for one in objects.below.get(node["related"]["success_nodes"], [])]
+    asked = next(one["awx.awx.job_template"] for one in TASKS if "awx.awx.job_template" in one)
+    assert asked["ask_job_type_on_launch"] == "{{ item.check | default(false) }}", "the plan sets its type"
+    assert next(template for template in TEMPLATES if template["name"] == "rollout")["check"]
+    nodes = [one["awx.awx.workflow_job_template_node"] for one in TASKS if "awx.awx.workflow_job_template_node" in one]
+    assert "success_nodes" in nodes[-1] and not {"always_nodes", "failure_nodes"} & {*nodes[0], *nodes[1]}
 
 
 def test_every_job_of_a_workflow_takes_the_answers_of_its_survey(tmp_path):
@@ -255,15 +108,12 @@ def test_every_job_of_a_workflow_takes_the_answers_of_its_survey(tmp_path):
     assert status == 0 and "1 host: 1 ok." in text, text
 
 
-@pytest.mark.nightly
-def test_slices_share_the_name_of_a_run(told):
-    """Ansible fills it in: all jobs of a workflow have its id, and a job without slices has one of its own."""
-    templates = {template["name"]: template for template in told[2]["job_templates"]}
-    verify = templates.pop("zpower verify")
-    assert verify["job_slice_count"] == 4
-    assert {template["job_slice_count"] for template in templates.values()} == {1}
-    name = json.loads(verify["extra_vars"])["zpower_run"]
-    assert [name for template in templates.values() if "zpower_run" in template["extra_vars"]] == []
+def test_slices_share_the_name_of_a_run():
+    """AWX fills it in: all jobs of a workflow have its id, and a job without slices has one of its own."""
+    extra = next(one["awx.awx.job_template"]["extra_vars"] for one in TASKS if "awx.awx.job_template" in one)
+    assert "{'zpower_run': awx_run_of_slices} if item.slices | default(1) | int > 1 else {}" in extra
+    assert [template["name"] for template in TEMPLATES if "slices" in template] == ["verify"]
+    name = str(SETTINGS["awx_run_of_slices"])
     render = jinja2.Environment(autoescape=False, undefined=jinja2.StrictUndefined).from_string(name).render  # noqa: S701
     assert render(awx_workflow_job_id=4711, awx_job_id=4713, awx_job_template_id=7) == "4711-7"
     assert render(awx_job_id=4713, awx_job_template_id=7) == "4713-7"
@@ -281,7 +131,8 @@ def test_each_template_has_its_playbook():
         assert imported["ansible.builtin.import_playbook"] == f"zpower.sap_tuning.{name}"
         assert (TOP / "playbooks" / f"{name}.yml").exists()
     complete = [str(AWX / "project" / f"{name}.yml") for name in files]
-    play("--syntax-check", *complete)
+    done = playing.ansible_playbook("--syntax-check", *complete)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @every(QUESTIONS)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from kernel import KernelHost
 from linked_collection import linked_collection
-from playing import CHECKOUT, LOCAL, ansible_playbook, environment
+from playing import CHECKOUT, LOCAL, play, unreachable
 from records_factory import Plan, make_change, write_change
 
 QUICK = {
@@ -49,12 +49,9 @@ class Site:
         text = (CHECKOUT / "plugins/modules/tunings.py").read_text(encoding="utf-8")
         assert call in text
         self.collections = linked_collection(folder, "tunings", text.replace(call, ON_TREE + call))
-        ssh = folder / "ssh"
-        ssh.write_text("#!/bin/sh\necho 'No route to host' >&2\nexit 255\n")
-        ssh.chmod(0o755)
         self.variables = {"zpower_change": "c1", "zpower_tunings": ["rps"], "rps_interfaces": ["hsi0"], **QUICK}
         self.variables |= {"zpower_results": str(self.results)}
-        self.hosts: dict[str, dict[str, Any]] = {"unreachable": {"ansible_ssh_executable": str(ssh)}}
+        self.hosts: dict[str, dict[str, Any]] = {"unreachable": unreachable(folder)}
         self.add("peer")
         for name in ("app1", "app2"):
             self.add(name, measure_peer="peer")
@@ -69,14 +66,10 @@ class Site:
         self.hosts[name] = {**local, **variables}
 
     def play(self, playbook: str, *arguments: str, limit: str = "app1,app2", **variables: Any) -> tuple[bool, str]:
-        inventory = self.folder / "hosts.json"
-        inventory.write_text(json.dumps({"all": {"hosts": self.hosts}}))
-        command = ["-i", str(inventory), "-l", limit, f"zpower.sap_tuning.{playbook}", *arguments]
-        command += ["-e", json.dumps({**self.variables, **variables})]
-        done = ansible_playbook(
-            *command, env=environment(ANSIBLE_COLLECTIONS_PATH=str(self.collections), COLUMNS="1000")
-        )
-        return done.returncode == 0, done.stdout + done.stderr
+        settings = {"ANSIBLE_COLLECTIONS_PATH": str(self.collections), "COLUMNS": "1000"}
+        given = {**self.variables, **variables}
+        code, text = play(self.folder, self.hosts, playbook, "-l", limit, *arguments, variables=given, **settings)
+        return code == 0, text
 
     def tree(self, name: str = "app1") -> dict[str, Any]:
         """The files of a host without locks; of the journals what they hold, without the time of it."""

@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playing import LOCAL, ansible_playbook
+from playing import LOCAL, play
 
 VARIABLES: dict[str, Any] = {
     **LOCAL,
@@ -24,22 +23,16 @@ VARIABLES: dict[str, Any] = {
 }
 
 
-def calibrate(folder: Path, *arguments: str, **variables: Any) -> tuple[bool, str]:
-    command = ["-i", "app1,", "zpower.sap_tuning.calibrate", "-e", json.dumps({**VARIABLES, **variables})]
-    done = ansible_playbook(*command, *arguments, cwd=folder)
-    return done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.mark.gate
 def test_check_mode_measures_and_writes_nothing(tmp_path: Path) -> None:
-    passed, text = calibrate(tmp_path, "--check")
-    assert passed, text
+    code, text = play(tmp_path, {"app1": VARIABLES}, "calibrate", "--check")
+    assert code == 0, text
     assert "there is no record of the calibration calibration below results" in text
-    assert list(tmp_path.iterdir()) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"hosts.yml", "play.yml"}
 
 
 def test_what_cannot_be_measured_is_refused(tmp_path: Path) -> None:
-    passed, text = calibrate(tmp_path, measure_workloads=["niping"])
-    assert not passed
+    code, text = play(tmp_path, {"app1": {**VARIABLES, "measure_workloads": ["niping"]}}, "calibrate")
+    assert code == 2
     assert "no host of this play has a measure_peer, so there is nothing to measure" in text
     assert not list(tmp_path.glob("results/*/*"))

@@ -30,9 +30,9 @@ BROKEN = "sosreport-app4-2026-11-20-abcdefg.tar.xz"
 
 class Run:
     def __init__(self, folder: Path, *options: str) -> None:
-        interpreter = ("-e", "ansible_python_interpreter=/usr/bin/python3")
-        command = ["-i", "hosts.json", "zpower.sap_tuning.captures", *interpreter, *options]
-        done = playing.ansible_playbook(*command, cwd=folder, env=playing.environment(ANSIBLE_NOCOLOR="1"))
+        done = playing.ansible_playbook(
+            "-i", "hosts.json", "zpower.sap_tuning.captures", "-e", json.dumps(playing.LOCAL), *options, cwd=folder
+        )
         self.code, self.said = done.returncode, done.stdout + done.stderr
         files = sorted((folder / "results" / "verify").glob("*/verify.json"))
         self.evidence: dict[str, Any] = json.loads(files[-1].read_text()) if files else {}

@@ -19,11 +19,11 @@ from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.action import experiment
 from ansible_collections.zpower.sap_tuning.plugins.modules.tunings import DOCUMENTATION
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plans
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from experiments import CHANGE, make_plan, make_records, make_tunings
 from linked_collection import linked_collection
-from playing import CHECKOUT, LOCAL, ansible_playbook, environment
+from playing import CHECKOUT, LOCAL, play
 from records_factory import write_change
 
 EXPERIMENT = CHECKOUT / "roles" / "experiment"
@@ -33,18 +33,12 @@ def templated(text: str, variables: dict[str, Any]) -> Any:
     return Templar(loader=DataLoader(), variables=variables).template(trusted(text))
 
 
-def play(
-    folder: Path, tasks: list[dict[str, Any]], *arguments: str, hosts: dict[str, Any] | None = None
-) -> tuple[bool, str]:
-    inventory = {"all": {"hosts": {name: {**LOCAL, **values} for name, values in (hosts or {"app1": {}}).items()}}}
-    (folder / "hosts.json").write_text(json.dumps(inventory))
-    (folder / "play.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "tasks": tasks}]))
-    command = ["-i", str(folder / "hosts.json"), str(folder / "play.yml"), *arguments]
-    collections = folder / "collections" if (folder / "collections").is_dir() else CHECKOUT / ".cache" / "collections"
-    done = ansible_playbook(
-        *command, env=environment(ANSIBLE_COLLECTIONS_PATH=str(collections), CALLS=str(folder / "calls"))
-    )
-    return done.returncode == 0, done.stdout + done.stderr
+def must_play(folder: Path, tasks: list[dict[str, Any]], hosts: dict[str, Any], *arguments: str, **env: str) -> str:
+    """What tasks print that have to succeed."""
+    plays = [{"hosts": "all", "gather_facts": False, "tasks": tasks}]
+    code, text = play(folder, {name: {**LOCAL, **known} for name, known in hosts.items()}, plays, *arguments, **env)
+    assert code == 0, text
+    return text
 
 
 # the module tunings, which notes its calls; the action reads its documentation
@@ -84,7 +78,7 @@ LATER = "rps_every | int == 2 and rps_flow_cnt | int == 32768 and rps_force is u
 
 def step(folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1) -> list[dict[str, Any]]:
     """The calls of the tunings in a step of hosts that do not measure; the inventory has other values."""
-    linked_collection(folder, "tunings", NOTING)
+    settings = {"ANSIBLE_COLLECTIONS_PATH": str(linked_collection(folder, "tunings", NOTING))}
     tunings = [*level["set"], *level["found"]]
     session = {"kind": "level", "tunings": tunings, "checkpoint": "c1", "varied": level["vars"], "change": "c1"}
     facts = {"__session": session, "__session_mine": tunings, "experiment_lease": 900}
@@ -98,8 +92,8 @@ def step(folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1) -
         {"ansible.builtin.assert": {"that": LATER}},
     ]
     known = {"rps_every": 2, "rps_flow_cnt": 32768, "ansible_become": False}
-    passed, text = play(folder, tasks, *arguments, hosts={f"app{number}": known for number in range(1, hosts + 1)})
-    assert passed, text
+    all_hosts = {f"app{number}": known for number in range(1, hosts + 1)}
+    must_play(folder, tasks, all_hosts, *arguments, CALLS=str(folder / "calls"), **settings)
     return [json.loads(line) for line in (folder / "calls").read_text().splitlines()]
 
 
@@ -141,7 +135,7 @@ def test_no_part_is_measured_after_every_level_is_decided(tmp_path: Path, noise:
     plan = make_plan(rounds=6, most=12)
     done = steps(plan)[:32]
     write_change(tmp_path / "results", make_records(plan, {"every-4": -0.2}, done, noise), make_tunings(plan, done))
-    plan_files.write(tmp_path / "results", plan)
+    plans.write_plan(tmp_path / "results", plan)
     shutil.copy(EXPERIMENT / "tasks" / "part.yml", tmp_path)
     stub = {"ansible.builtin.debug": {"msg": "measured {{ __session_step.phase }}; {{ __session_part.rounds }}"}}
     (tmp_path / "step.yml").write_text(json.dumps([stub]))
@@ -164,8 +158,7 @@ def test_no_part_is_measured_after_every_level_is_decided(tmp_path: Path, noise:
             "loop_control": {"loop_var": "__session_part"},
         },
     ]
-    passed, text = play(tmp_path, tasks, hosts={"app1": {}, "app2": {}})
-    assert passed, text
+    text = must_play(tmp_path, tasks, {"app1": {}, "app2": {}})
     for name in names.values():
         assert text.count(f"measured {name}; ") == (2 if name in measured else 0), text
 

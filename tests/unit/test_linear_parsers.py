@@ -16,7 +16,7 @@ import pytest
 
 sys.path += [str(Path(__file__).parents[1] / name) for name in ("faults", "fuzz", "")]
 
-import targets  # noqa: E402  (it lies beside what uses it without pytest)
+import parsers  # noqa: E402  (it lies beside what uses it without pytest)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import startup  # noqa: E402
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import access_lists, drop_ins  # noqa: E402
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host  # noqa: E402
@@ -58,18 +58,18 @@ def of_file(read, path, folder):
     return parse
 
 
-@pytest.fixture(params=[*targets.OF_TEXT, *targets.OF_BYTES, *targets.OF_FILES])
+@pytest.fixture(params=[*parsers.OF_TEXT, *parsers.OF_BYTES, *parsers.OF_FILES])
 def parser(request, tmp_path):
     """(a parser of text, texts for it); what it refuses is not a matter here."""
-    parse, corpus, more = {**targets.OF_TEXT, **targets.OF_BYTES, **targets.OF_FILES}[request.param]
-    if request.param in targets.OF_FILES:
+    parse, corpus, more = {**parsers.OF_TEXT, **parsers.OF_BYTES, **parsers.OF_FILES}[request.param]
+    if request.param in parsers.OF_FILES:
         parse = of_file(parse, more, tmp_path)
-    refusals = (*targets.OWN, ValueError, OSError, EOFError, ArithmeticError, targets.CpuFileError)
+    refusals = (*parsers.OWN, ValueError, OSError, EOFError, ArithmeticError, parsers.CpuFileError)
 
     def parsed(text):
         drop_ins.numbered.cache_clear()
         with contextlib.suppress(*refusals):
-            parse(text.encode("utf-8", "surrogateescape") if request.param in targets.OF_BYTES else text)
+            parse(text.encode("utf-8", "surrogateescape") if request.param in parsers.OF_BYTES else text)
 
     return parsed, [data.decode("utf-8", "surrogateescape") for data in corpus]
 
@@ -129,10 +129,10 @@ BLOCKS = "".join(f"# zpower.sap_tuning begin {one}\n# zpower.sap_tuning end {one
         (other_settings.udev_tokens, "A{" * LONGEST),
         (other_settings.udev_tokens, 'A="\\"' * (LONGEST // 8)),
         (stored._INTERFACE.search, "/sys/class/net/a/queues/" * (LONGEST // 8)),
-        (targets.niping.parse_error, "* ERROR " + " " * LONGEST),
-        (targets.niping.parse_error, "*** ERROR " + " " * LONGEST),
-        (targets.enq_admin.parse_info, "2026-01-01 00:00:00;" + " " * LONGEST + ";x"),
-        (targets.NETWORK_TOOLS["sockperf"]._TOTAL.search, "[Total Run] RunTime=1 sec;" * (LONGEST // 4)),
+        (parsers.niping.parse_error, "* ERROR " + " " * LONGEST),
+        (parsers.niping.parse_error, "*** ERROR " + " " * LONGEST),
+        (parsers.enq_admin.parse_info, "2026-01-01 00:00:00;" + " " * LONGEST + ";x"),
+        (parsers.NETWORK_TOOLS["sockperf"]._TOTAL.search, "[Total Run] RunTime=1 sec;" * (LONGEST // 4)),
         (startup.parse_chdev, "chdev -l en0 -a " + "x" * LONGEST),
         (access_lists.parse_aixc, "extended permissions\n permit rw- a" + " " * LONGEST + "b"),
         (blocks, BLOCKS),

@@ -7,16 +7,15 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
-import playing
 import pytest
 from measuring import free_port
+from playing import CHECKOUT, LOCAL, play, unreachable
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 QUICK = {"measure_rounds": 1, "measure_runs": 1, "measure_warmup": 0, "measure_idle_seconds": 0}
+QUICK |= {"measure_run_seconds": 0.1, "measure_control": False}
 needs_programs = pytest.mark.skipif(
     not (shutil.which("fio") and shutil.which("openssl")), reason="no fio or no openssl on this machine"
 )
@@ -29,22 +28,14 @@ def measure(
     peers: dict[str, dict[str, str]] | None = None,
     options: tuple[str, ...] = (),
     **variables: Any,
-) -> subprocess.CompletedProcess[str]:
+) -> tuple[int, str]:
     """The playbook measure on this machine; records below ``folder``. The host "peer" is out of reach."""
-    ssh = folder / "ssh"
-    ssh.write_text("#!/bin/sh\necho 'No route to host' >&2\nexit 255\n")
-    ssh.chmod(0o755)
-    local = {"ansible_connection": "local"}
-    measuring = {name: {**local, **values} for name, values in (hosts or {"app1": {}}).items()}
-    others = {"peer": {"ansible_ssh_executable": str(ssh)}, **(peers or {})}
-    inventory = folder / "inventory.json"
-    inventory.write_text(json.dumps({"all": {"hosts": {**measuring, **others}}}))
-    play = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_change": "c1", **QUICK, **variables}
-    play |= {"zpower_results": str(folder / "results"), "measure_run_seconds": 0.1, "measure_control": False}
-    play |= {"measure_workloads": [*workloads]} if workloads else {}
-    command = ["-i", str(inventory)]
-    command += ["-l", ",".join(measuring), "zpower.sap_tuning.measure", "-e", json.dumps(play), *options]
-    return playing.ansible_playbook(*command)
+    measuring = {name: {**LOCAL, **values} for name, values in (hosts or {"app1": {}}).items()}
+    everybody = {**measuring, "peer": unreachable(folder), **(peers or {})}
+    given = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_change": "c1", **QUICK, **variables}
+    given |= {"zpower_results": str(folder / "results")}
+    given |= {"measure_workloads": [*workloads]} if workloads else {}
+    return play(folder, everybody, "measure", "-l", ",".join(measuring), *options, variables=given)
 
 
 @pytest.mark.gate
@@ -56,7 +47,7 @@ def test_programs_of_a_host_alone(tmp_path: Path) -> None:
         {"name": "sleep", "argv": ["sleep", "0.05"], "environment": {"PASSWORD": "secret-4711"}},
         {"name": "fail", "argv": ["sh", "-c", "echo $PASSWORD; exit 3"], "environment": {"PASSWORD": "secret-4711"}},
     ]
-    done = measure(
+    code, text = measure(
         tmp_path,
         hosts={"app1": {"measure_workloads": ["fio", "openssl"]}, "app2": {"measure_workloads": ["command"]}},
         options=("-vvv",),
@@ -72,8 +63,8 @@ def test_programs_of_a_host_alone(tmp_path: Path) -> None:
         measure_commands=commands,
     )
     # what was measured is stored, and a program that always fails makes the host fail
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert "every run of command-fail failed: " in done.stdout and "ended with exit code 3: <PASSWORD>" in done.stdout
+    assert code == 2, text
+    assert "every run of command-fail failed: " in text and "ended with exit code 3: <PASSWORD>" in text
     paths = sorted((tmp_path / "results" / "4711").glob("*/*"))
     assert [f"{path.parent.name}/{path.name}" for path in paths] == [
         "app1/before-1-fio-randwrite-buffered-x2-local.json",
@@ -88,7 +79,7 @@ def test_programs_of_a_host_alone(tmp_path: Path) -> None:
     assert (openssl["set"], openssl["bytes"], openssl["connections"]) == ("openssl", 512, 2)
     assert list(files.iterdir()) == []
     assert slept["change"] == "4711" and slept["runs"][0]["metrics"]["elapsed_s"] >= 0.05
-    assert "secret-4711" not in done.stdout + done.stderr + "".join(path.read_text() for path in paths)
+    assert "secret-4711" not in text + "".join(path.read_text() for path in paths)
 
 
 PEERED = ["niping", "network", "enqueue"]  # the workloads that need a peer
@@ -104,21 +95,21 @@ def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Pa
     """The host itself would leave the play as unreachable, and no rescue could take back what was set on it."""
     peered = [*PEERED, "command"]
     hosts = {name: {"measure_workloads": [name], "measure_peer": "peer"} for name in peered}
-    done = measure(tmp_path, hosts=hosts, measure_commands=[{"name": "x", "argv": ["true"]}])
-    assert done.returncode == 2, done.stdout + done.stderr
+    code, text = measure(tmp_path, hosts=hosts, measure_commands=[{"name": "x", "argv": ["true"]}])
+    assert code == 2, text
     for name in peered:
-        said = about(name, done.stdout)
+        said = about(name, text)
         assert f"peer, the peer of {name}, cannot be reached: " in said and "No route to host" in said
-    assert done.stdout.count("unreachable=0") == done.stdout.count("failed=1") == len(peered)
+    assert text.count("unreachable=0") == text.count("failed=1") == len(peered)
 
 
 def test_nothing_to_measure_is_an_error(tmp_path: Path) -> None:
     """Of the hosts that only lack a peer, the first one says so for all."""
     hosts: dict[str, dict[str, Any]] = {name: {"measure_workloads": [name]} for name in PEERED}
-    done = measure(tmp_path, hosts={"empty": {"measure_workloads": []}, **hosts})
-    assert done.returncode == 2
-    assert "measure_rounds is 1 and measure_workloads []" in about("empty", done.stdout), done.stdout
-    assert "no host of this play has a measure_peer" in about(PEERED[0], done.stdout)
+    code, text = measure(tmp_path, hosts={"empty": {"measure_workloads": []}, **hosts})
+    assert code == 2
+    assert "measure_rounds is 1 and measure_workloads []" in about("empty", text), text
+    assert "no host of this play has a measure_peer" in about(PEERED[0], text)
     assert not (tmp_path / "results").exists()
 
 
@@ -138,7 +129,7 @@ def test_the_server_listens_where_it_is_measured_by(tmp_path: Path) -> None:
     own = {name: name.replace("app", "peer") for name in LISTENING}
     profile = tmp_path / "PRD_ASCS01_prdascs"
     profile.write_text("Start_Program_01 = local enq.sapPRD_ASCS01 pf=/x\n")
-    done = measure(
+    code, text = measure(
         tmp_path,
         hosts={name: {"measure_workloads": [LISTENING[name][0]], "measure_peer": own[name]} for name in LISTENING},
         peers={own[name]: {"ansible_connection": "local", **LISTENING[name][1]} for name in LISTENING},
@@ -147,9 +138,9 @@ def test_the_server_listens_where_it_is_measured_by(tmp_path: Path) -> None:
         measure_enqueue_profile=str(profile),
         measure_enqueue_path=str(CHECKOUT / "tests" / "standins" / "sap" / "enq_admin"),
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert code == 0, text
     for name, (_workload, _peer, address) in LISTENING.items():
-        assert f'"session": {{"address": "{address}"' in about(f"{name} -> {own[name]}", done.stdout)
+        assert f'"session": {{"address": "{address}"' in about(f"{name} -> {own[name]}", text)
 
 
 PINGPONG = {"measure_tool": "pingpong", "measure_bytes": [1000]}
@@ -157,7 +148,7 @@ PINGPONG = {"measure_tool": "pingpong", "measure_bytes": [1000]}
 
 @pytest.mark.gate
 def test_one_server_serves_all_rounds(tmp_path: Path) -> None:
-    done = measure(
+    code, text = measure(
         tmp_path,
         "niping",
         peers={"peer": HERE},
@@ -165,14 +156,14 @@ def test_one_server_serves_all_rounds(tmp_path: Path) -> None:
         measure_peer="peer",
         **{**PINGPONG, "measure_rounds": 3},
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("Start the server for round trips]") == 1
-    assert done.stdout.count("TASK [zpower.sap_tuning.measure : Measure round trips: round ") == 3
-    assert "round 1 of 3]" in done.stdout and "round 3 of 3, about " in done.stdout
+    assert code == 0, text
+    assert text.count("Start the server for round trips]") == 1
+    assert text.count("TASK [zpower.sap_tuning.measure : Measure round trips: round ") == 3
+    assert "round 1 of 3]" in text and "round 3 of 3, about " in text
     # each round has measure_lifetime seconds
-    assert '"lifetime": 10800' in done.stdout
+    assert '"lifetime": 10800' in text
     # neither a result nor a fact has the token, but a handle of this run
-    tokens = re.findall(r'"token": "(.*?)"', done.stdout)
+    tokens = re.findall(r'"token": "(.*?)"', text)
     assert tokens and all(token.startswith(("zpower-token-", "VALUE_SPECIFIED")) for token in tokens), tokens
     assert sorted(path.name for path in (tmp_path / "results" / "c1" / "app1").iterdir()) == [
         f"before-{number}-pingpong-1000B-peer.json" for number in (1, 2, 3)
@@ -182,8 +173,8 @@ def test_one_server_serves_all_rounds(tmp_path: Path) -> None:
 @pytest.mark.gate
 def test_servers_that_share_a_fixed_port_run_one_after_another(tmp_path: Path) -> None:
     shape = {"measure_network_kinds": ["latency"], "measure_network_connections": [1], "measure_port": free_port()}
-    done = measure(tmp_path, "niping", "network", peers={"peer": HERE}, measure_peer="peer", **PINGPONG, **shape)
-    assert done.returncode == 0, done.stdout + done.stderr
+    code, text = measure(tmp_path, "niping", "network", peers={"peer": HERE}, measure_peer="peer", **PINGPONG, **shape)
+    assert code == 0, text
     assert sorted(path.name for path in (tmp_path / "results" / "c1" / "app1").iterdir()) == [
         "before-1-pingpong-1000B-peer.json",
         "before-1-pingpong-latency-peer.json",
@@ -195,10 +186,12 @@ ROUND = {
     "vars": {"__measure_workload": "{{ __measure_ready.workloads[0] }}"},
 }
 LOSE_SERVER = [
-    *(
-        {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": part}}
-        for part in ("ready", "start")
-    ),
+    {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": "ready"}},
+    {
+        "ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": "start_server"},
+        "loop": "{{ __measure_ready.servers }}",
+        "loop_control": {"loop_var": "__measure_workload"},
+    },
     *({**ROUND, "vars": {**ROUND["vars"], "__measure_round": {"number": at, "done": 0}}} for at in (1, 2)),
     {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": "stop"}},
 ]
@@ -230,16 +223,13 @@ LOSE_SERVER.insert(2, {"ansible.builtin.command": KILL})
 def test_a_server_that_is_gone_is_started_again(tmp_path: Path) -> None:
     variables = {"zpower_change": "c1", "zpower_results": str(tmp_path / "results"), "measure_peer": "peer"}
     # Another test that runs here at the same time would at once take a port of the default range that becomes free.
-    variables |= {**QUICK, **PINGPONG, "measure_port": free_port(), "measure_run_seconds": 0.1}
-    variables |= {"measure_control": False, "__measure_total": 2}
-    hosts = {"app1": {**playing.LOCAL, **variables}, "peer": {**playing.LOCAL, **HERE}}
-    (tmp_path / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts}}))
-    (tmp_path / "play.yml").write_text(json.dumps([{"hosts": "app1", "gather_facts": False, "tasks": LOSE_SERVER}]))
-    env = playing.environment(COLUMNS="1000")
-    done = playing.ansible_playbook("-i", tmp_path / "hosts.json", tmp_path / "play.yml", env=env)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "nothing was measured: the server is gone" in done.stdout + done.stderr
-    assert done.stdout.count("Start the server for round trips]") == 2 and "rescued=1" in done.stdout
+    variables |= {**QUICK, **PINGPONG, "measure_port": free_port(), "__measure_total": 2}
+    hosts = {"app1": {**LOCAL, **variables}, "peer": {**LOCAL, **HERE}}
+    plays = [{"hosts": "app1", "gather_facts": False, "tasks": LOSE_SERVER}]
+    code, text = play(tmp_path, hosts, plays, COLUMNS="1000")
+    assert code == 0, text
+    assert "nothing was measured: the server is gone" in text
+    assert text.count("Start the server for round trips]") == 2 and "rescued=1" in text
     records = [json.loads(path.read_text()) for path in (tmp_path / "results" / "c1" / "app1").iterdir()]
     assert sorted(record["round"] for record in records) == [1, 2]
     assert all(run["ok"] for record in records for run in record["runs"])

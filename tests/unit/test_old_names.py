@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._answers.answers import RENAMED
 from packaging.version import Version
-from playing import CHECKOUT, ansible_playbook, environment
+from playing import CHECKOUT, LOCAL, play
 
 ROUTES = yaml.safe_load((CHECKOUT / "meta" / "runtime.yml").read_text("utf-8"))["plugin_routing"]
 NEW = {old: route["redirect"] for old, route in ROUTES["modules"].items() if "redirect" in route}
@@ -56,15 +56,12 @@ def test_old_names_work_and_ansible_warns_of_each_once(tmp_path: Path) -> None:
     ]
     results = "{{ {" + ", ".join(f"'{result}': {result}" for result, *_rest in calls) + "} | to_json }}"
     tasks.append({"ansible.builtin.copy": {"content": results, "dest": str(tmp_path / "found.json")}})
-    play = {"hosts": "localhost", "gather_facts": False, "module_defaults": DEFAULTS, "tasks": tasks}
-    (tmp_path / "own.json").write_text(json.dumps([play]))
-    command = ["-i", "localhost,", "-c", "local", "-e", "ansible_python_interpreter=/usr/bin/python3", "own.json"]
-    settings = environment(ANSIBLE_NOCOLOR="1", ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")
-    done = ansible_playbook(*command, cwd=tmp_path, env=settings)
-    assert done.returncode == 0, done.stdout + done.stderr
+    plays = [{"hosts": "all", "gather_facts": False, "module_defaults": DEFAULTS, "tasks": tasks}]
+    code, text = play(tmp_path, {"localhost": LOCAL}, plays, ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")
+    assert code == 0, text
     found = json.loads((tmp_path / "found.json").read_text("utf-8"))
     assert [result for result, _module, _options, words in calls if words not in json.dumps(found[result])] == []
-    said = " ".join((done.stdout + done.stderr).split())
+    said = " ".join(text.split())
     assert sorted(re.findall(WARNING, said)) == sorted(NEW.items()), said
     assert sorted(re.findall(OPTION, said)) == sorted(EVENTS), said
     assert re.search(r"TUNINGS \*+ .*\b1 host: .*\d+ rows", said), said

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from playing import CHECKOUT, ansible_playbook
+from playing import CHECKOUT, LOCAL, play
 
 Entry = dict[str, Any]
 
@@ -36,19 +36,13 @@ class ActionModule(ActionBase):
 """
 
 
-def play(folder: Path, hosts: dict[str, Entry], *plays: Entry) -> tuple[int, str]:
+def play_all(folder: Path, hosts: dict[str, Entry], *plays: Entry) -> tuple[int, str]:
     """Exit code and output of plays; hosts: {name: variables} in the inventory's order."""
-    chosen = {"zpower_tunings": ["sap_profile"]}
-    (folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": hosts, "vars": chosen}}))
-    (folder / "play.yml").write_text(json.dumps([{"hosts": "all", "gather_facts": False, **one} for one in plays]))
-    (folder / "action_plugins").mkdir(exist_ok=True)
-    (folder / "action_plugins" / "keep.py").write_text(KEEP)
-    (folder / "library").mkdir(exist_ok=True)
-    (folder / "library" / "keep.py").write_text("")
-    command = ["-c", "local"]
-    command += ["-i", str(folder / "hosts.yml"), "-e", "ansible_python_interpreter=/usr/bin/python3"]
-    done = ansible_playbook(*command, folder / "play.yml")
-    return done.returncode, done.stdout + done.stderr
+    for name, text in (("action_plugins", KEEP), ("library", "")):
+        (folder / name).mkdir()
+        (folder / name / "keep.py").write_text(text)
+    everybody = {name: {**LOCAL, "zpower_tunings": ["sap_profile"], **known} for name, known in hosts.items()}
+    return play(folder, everybody, [{"hosts": "all", "gather_facts": False, **one} for one in plays])
 
 
 ROLE = {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.sap_profile", "tasks_from": "shared.yml"}}
@@ -153,7 +147,7 @@ def test_the_first_host_of_a_play_that_asks_for_it_changes_a_shared_profile(
         (tmp_path / f"{sid}.yml").write_text(json.dumps(profiles({**DEFAULT, "sid": sid})))
     hosts = {host: variables for case in cases.values() for host, variables in case.hosts.items()}
     plays = [{"name": name, "hosts": ",".join(case.hosts), "tasks": tasks, **case.play} for name, case in cases.items()]
-    code, text = play(tmp_path, hosts, *plays)
+    code, text = play_all(tmp_path, hosts, *plays)
     assert code == 0, text
     wanted = {path.stem: json.loads(path.read_text())["wanted"] for path in tmp_path.glob("*.json")}
     for name, case in cases.items():
@@ -182,7 +176,7 @@ def test_hosts_that_wait_or_restart_come_second(tmp_path: Path) -> None:
     }
     hosts = dict(sorted(hosts.items()))
     role = {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.sap_profile"}}
-    code, text = play(tmp_path, hosts, {"tasks": [role]})
+    code, text = play_all(tmp_path, hosts, {"tasks": [role]})
     assert code == 2
     assert ran(text) == [["app1"], ["app2", "app3"]], text
     assert "[app0]: FAILED!" in text and "'nowhere' is undefined" in text
@@ -194,7 +188,7 @@ def test_tunings_are_deferred_to_a_second_call(tmp_path: Path) -> None:
     hosts = {host: {**asked, "zpower_tunings": ["smc_r", "sap_profile"]} for host in ("app1", "app2", "app3", "app4")}
     hosts["app1"]["sap_profile_sid"] = "{{ nowhere }}"
     hosts["app2"]["zpower_tunings"] = ["smc_r"]
-    code, text = play(tmp_path, hosts, {"tasks": [{"ansible.builtin.import_role": {"name": "zpower.sap_tuning.tune"}}]})
+    code, text = play_all(tmp_path, hosts, {"roles": ["zpower.sap_tuning.tune"]})
     assert code == 2
     first, later = text.split("TASK [zpower.sap_tuning.tune : Tunings that wait, and the records")
     assert sorted(re.findall(r"(app\d)\]: FAILED!", first)) == ["app1", "app3"], "nothing waits there"

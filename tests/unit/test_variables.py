@@ -27,7 +27,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variabl
     role_values,
     wrong,
 )
-from playing import CHECKOUT, ansible_playbook, environment
+from playing import CHECKOUT, play
 
 ROLES = sorted(path.name for path in (CHECKOUT / "roles").iterdir())
 PLAYBOOKS = sorted(path.stem for path in (CHECKOUT / "playbooks").glob("*.yml"))
@@ -156,21 +156,21 @@ def test_many_mistakes_are_one_short_text() -> None:
     assert refusal({"x": ["a", "b"]}, 2) == "x"
 
 
-def inventory(folder: Path, **variables: object) -> list[Any]:
-    """Two hosts; a task that reached one of them would need an interpreter that does not exist."""
-    hosts = {"app1": None, "app2": variables}
+def hosts(**variables: object) -> dict[str, Any]:
+    """Two hosts; a task that reaches one of them needs an interpreter that does not exist."""
     given = {"ansible_connection": "local", "ansible_python_interpreter": "/nonexistent", "zpower_tunings": ["rps"]}
-    (folder / "hosts.yml").write_text(yaml.safe_dump({"all": {"hosts": hosts, "vars": given}}))
-    return ["-i", folder / "hosts.yml"]
+    return {"app1": given, "app2": given | variables}
 
 
-def refused(done: Any) -> str:
+def failures(text: str) -> list[str]:
+    return [json.loads(said)["msg"] for said in re.findall(r"^fatal: .*?=> (.*)$", text, re.MULTILINE)]
+
+
+def refused(code: int, text: str) -> str:
     """The message of a run that was refused: one task, one failure."""
-    assert done.returncode == 2, done.stdout + done.stderr
-    tasks = re.findall(r"^TASK \[(.*?)\]", done.stdout, re.MULTILINE)
-    assert tasks == ["Variables of zpower.sap_tuning"]
-    (said,) = re.findall(r"^fatal: .*?=> (.*)$", done.stdout, re.MULTILINE)
-    message = str(json.loads(said)["msg"])
+    assert code == 2, text
+    assert re.findall(r"^TASK \[(.*?)\]", text, re.MULTILINE) == ["Variables of zpower.sap_tuning"]
+    (message,) = failures(text)
     assert len(message) < 500
     return message
 
@@ -184,10 +184,8 @@ def refused(done: Any) -> str:
     ],
 )
 def test_every_playbook_refuses_before_it_touches_a_host(tmp_path: Path, playbook: str) -> None:
-    command = [f"zpower.sap_tuning.{playbook}", *inventory(tmp_path, rps_evry=2)]
-    command += ["-e", "zpower_confirm_whitin=10m", "-e", "measure_workloads=iperf", "-e", "rps_state={{rps_every}}"]
-    done = ansible_playbook(*command, cwd=tmp_path)
-    said = refused(done)
+    wrong = ["-e", "zpower_confirm_whitin=10m", "-e", "measure_workloads=iperf", "-e", "rps_state={{rps_every}}"]
+    said = refused(*play(tmp_path, hosts(rps_evry=2), playbook, *wrong))
     assert said.startswith("measure_workloads has 'iperf'; it must be one of niping, ")
     assert "there is no variable 'zpower_confirm_whitin'; did you mean zpower_confirm_within?" in said
     if playbook != "captures":  # its first play has the controller only
@@ -196,8 +194,7 @@ def test_every_playbook_refuses_before_it_touches_a_host(tmp_path: Path, playboo
 
 def test_a_template_in_a_wrong_value_stays_text_also_in_the_evidence(tmp_path: Path) -> None:
     given = {"zpower_drift": "{{ '{' ~ '{ lookup(\"pipe\", \"touch was_run\") }' ~ '}' }}"}
-    done = ansible_playbook("zpower.sap_tuning.verify", *inventory(tmp_path), "-e", json.dumps(given), cwd=tmp_path)
-    said = refused(done)
+    said = refused(*play(tmp_path, hosts(), "verify", variables=given))
     assert said.startswith("zpower_drift is '{ {  lookup(")
     assert not (tmp_path / "was_run").exists()
     (path,) = (tmp_path / "results" / "verify").glob("*/verify.json")
@@ -210,22 +207,18 @@ def test_a_template_in_a_wrong_value_stays_text_also_in_the_evidence(tmp_path: P
 @pytest.mark.gate
 def test_a_play_of_ones_own_is_refused_by_its_first_task_of_this_collection(tmp_path: Path) -> None:
     given = {"report_mail": 1, "zpower_own_variables": ["report_*"], "rps_evry": 2}
-    play = {"hosts": "all", "gather_facts": False, "vars": given, "roles": ["zpower.sap_tuning.rps"]}
-    (tmp_path / "play.yml").write_text(json.dumps([play]))
-    done = ansible_playbook(tmp_path / "play.yml", *inventory(tmp_path), cwd=tmp_path)
-    assert done.returncode == 2
-    said = [json.loads(text)["msg"] for text in re.findall(r"^fatal: .*?=> (.*)$", done.stdout, re.MULTILINE)]
-    assert said == ["there is no variable 'rps_evry'; did you mean rps_every?"] * 2
+    plays = [{"hosts": "all", "gather_facts": False, "vars": given, "roles": ["zpower.sap_tuning.rps"]}]
+    code, text = play(tmp_path, hosts(), plays)
+    assert code == 2
+    assert failures(text) == ["there is no variable 'rps_evry'; did you mean rps_every?"] * 2
 
 
 @pytest.mark.gate
 def test_a_play_of_ones_own_with_evidence_is_checked_before_its_first_task(tmp_path: Path) -> None:
-    play = {"hosts": "all", "gather_facts": False, "serial": 1, "vars": {"zpower_evidence": "verify"}}
-    play["roles"] = ["zpower.sap_tuning.verify"]
-    (tmp_path / "play.yml").write_text(json.dumps([play]))
-    env = environment(ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")
-    done = ansible_playbook(tmp_path / "play.yml", *inventory(tmp_path, rps_evry=1), cwd=tmp_path, env=env)
-    assert refused(done) == "there is no variable 'rps_evry'; did you mean rps_every? (app2)"
+    plays = [{"hosts": "all", "gather_facts": False, "serial": 1, "vars": {"zpower_evidence": "verify"}}]
+    plays[0]["roles"] = ["zpower.sap_tuning.verify"]
+    done = play(tmp_path, hosts(rps_evry=1), plays, ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")
+    assert refused(*done) == "there is no variable 'rps_evry'; did you mean rps_every? (app2)"
 
 
 @pytest.mark.parametrize(

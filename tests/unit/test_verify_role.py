@@ -15,7 +15,7 @@ import synthetic
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import ReadingHost
 from jsonschema import Draft202012Validator
-from playing import CHECKOUT, LOCAL, ansible_playbook, environment
+from playing import CHECKOUT, LOCAL, play
 
 TUNINGS = ["smc_r", "aix_device_attributes"]  # of no use on Linux
 BROKEN = {"zpower_tunings": ["rps", "smc_r"], "rps_interfaces": ["nowhere0"]}
@@ -23,15 +23,14 @@ BROKEN = {"zpower_tunings": ["rps", "smc_r"], "rps_interfaces": ["nowhere0"]}
 
 def verify(folder: Path, hosts: dict[str, dict[str, Any]], *arguments: str) -> tuple[int, str, dict[str, list[str]]]:
     """Exit code and output of the role on this machine, and the names of the tuning records of each host."""
-    (folder / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts, "vars": LOCAL}}))
-    play = {"hosts": "all", "gather_facts": False, "roles": ["zpower.sap_tuning.verify"]}
-    (folder / "play.yml").write_text(json.dumps([play]))
-    env = environment(ZPOWER_TUNINGS_FORMAT="json", ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")
-    done = ansible_playbook("-i", folder / "hosts.json", folder / "play.yml", *arguments, env=env)
+    plays = [{"hosts": "all", "gather_facts": False, "roles": ["zpower.sap_tuning.verify"]}]
+    settings = {"ZPOWER_TUNINGS_FORMAT": "json", "ANSIBLE_CALLBACKS_ENABLED": "zpower.sap_tuning.tunings"}
+    everybody = {name: {**LOCAL, **known} for name, known in hosts.items()}
+    code, text = play(folder, everybody, plays, *arguments, **settings)
     found: dict[str, list[str]] = {name: [] for name in hosts}
-    for record in json.loads(done.stdout.rstrip().rpartition("\n")[2]):
+    for record in json.loads(next(line for line in text.splitlines() if line.startswith("[{"))):
         found[record["host"]].append(record["name"])
-    return done.returncode, done.stdout + done.stderr, {name: sorted(names) for name, names in found.items()}
+    return code, text, {name: sorted(names) for name, names in found.items()}
 
 
 def test_the_real_rows_and_an_error_that_is_no_drift(tmp_path: Path) -> None:
@@ -62,11 +61,10 @@ def test_a_tag_chooses_what_is_looked_at(tmp_path: Path) -> None:
 @pytest.mark.gate
 def test_a_tag_that_names_no_tuning_is_an_error(tmp_path: Path) -> None:
     """Only verify looks at what the role platform shows."""
-    given = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_tunings": ["smc_r"]}
-    command = ["-i", "localhost,", "-c", "local", "zpower.sap_tuning.rollback", "-e", json.dumps(given)]
-    done = ansible_playbook(*command, "--tags", "platform", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "nothing was done: --tags platform matches none of aix_device_attributes, " in done.stdout
+    hosts = {"app1": {**LOCAL, "zpower_tunings": ["smc_r"]}}
+    code, text = play(tmp_path, hosts, "rollback", "--tags", "platform")
+    assert code == 2
+    assert "nothing was done: --tags platform matches none of aix_device_attributes, " in text
 
 
 @pytest.mark.parametrize("wanted", [None, 1, 2])

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests of the AIX stand-in read: its state file, the calls that change devices, and what is said of it."""
+"""Fixtures of the AIX stand-in: its state file, and the calls that change devices."""
 
 import contextlib
 import json
@@ -18,18 +18,18 @@ def pytest_report_header():
 @pytest.fixture
 def only_app1(name):
     if name != "app1":
-        pytest.skip("app2 is too old for SMC-R and has no device for it")
+        pytest.skip("app2 is too old for SMC-R and has no device")
 
 
 @pytest.fixture
 def state(host):
-    """The stand-in's state when asked."""
+    """Return a function that reads the stand-in's state."""
     return lambda: json.loads(host.check_output(f"cat {STANDIN}/state.json"))
 
 
 @pytest.fixture
 def values(state):
-    """{attribute: value} of a device when asked: as the ODM has them, or in force."""
+    """Return a function that reads {attribute: value} of a device: those in the ODM, or the active ones."""
 
     def read(device, which):
         return {key: one[which] for key, one in state()["devices"][device]["attributes"].items()}
@@ -39,25 +39,25 @@ def values(state):
 
 @pytest.fixture
 def calls(host):
-    """The words of every chdev, mkdev and rmdev so far, when asked."""
+    """Return a function that lists the words of all calls of chdev, mkdev and rmdev."""
     return lambda: [json.loads(line) for line in host.run(f"cat {STANDIN}/calls").stdout.splitlines()]
 
 
 @pytest.fixture
 def nodelayack(state):
-    """The running value of no.tcp_nodelayack when asked."""
+    """Return a function that reads the running value of no.tcp_nodelayack."""
     return lambda: state()["tunables"]["rows"]["no"]["tcp_nodelayack"][0]
 
 
 @pytest.fixture
 def nextboot(host):
-    """The text of /etc/tunables/nextboot when asked."""
+    """Return a function that reads /etc/tunables/nextboot."""
     return lambda: host.run_expect([0], "cat /etc/tunables/nextboot").stdout
 
 
 @pytest.fixture
 def journal(host):
-    """Every file of the journal when asked, with its mode."""
+    """Return a function that lists all files of the journal with their modes."""
 
     def read():
         return host.run("find /var/adm/zpower_sap_tuning -printf '%p %m\\n'").stdout.splitlines()
@@ -67,7 +67,7 @@ def journal(host):
 
 @pytest.fixture
 def edited(host):
-    """The state changed for the length of a block, and then put back as it was."""
+    """Return a context manager that changes the stand-in's state and restores it at the end."""
 
     @contextlib.contextmanager
     def edit(*changes):

@@ -7,7 +7,7 @@ import pytest
 
 @pytest.fixture
 def siblings(host):
-    """The CPUs that share a socket with each online CPU, as the kernel writes them: {cpu: list}."""
+    """Return the CPUs that share a socket with each online CPU, as the kernel writes them: {cpu: list}."""
     text = host.check_output("cd /sys/devices/system/cpu && grep . cpu[0-9]*/topology/core_siblings_list")
     return dict(line.replace("/topology/core_siblings_list", "").split(":") for line in text.splitlines())
 
@@ -19,5 +19,5 @@ def topology(host):
 
 @pytest.fixture
 def mask(host):
-    """The CPUs over which the network interface spreads its work, as a number."""
+    """Return the CPUs that handle the packets of the network interface, as a number."""
     return int(host.check_output("cat /sys/class/net/enc1/queues/rx-0/rps_cpus").replace(",", ""), 16)

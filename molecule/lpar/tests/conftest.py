@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kernels of the LPARs say about their CPUs, read from the LPARs themselves."""
+"""Fixtures that read the CPUs from the kernels of the LPARs."""
 
 import time
 
@@ -14,7 +14,7 @@ READ = (
 
 @pytest.fixture
 def kernel(host):
-    """{file below /sys/devices/system/cpu: text} when asked, as soon as every CPU that is configured is polarized."""
+    """Return a function that reads {file below /sys/devices/system/cpu: text} once each configured CPU is polarized."""
 
     def read():
         until = time.monotonic() + 300
@@ -29,7 +29,9 @@ def kernel(host):
 
 @pytest.fixture
 def told(told, name, verdicts):
-    """Run a playbook, once for all LPARs: its status and text, verdicts and number of changed tasks of this one."""
+    """Return a function that runs a playbook once for all LPARs: status, text, and verdicts and changed tasks of this
+    one.
+    """
 
     def run(*arguments):
         status, text, changed = told(*arguments)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The twelve hosts, read and disturbed as if on their consoles, and playbooks that are started and watched."""
+"""Access to the twelve hosts as if on their consoles, and to playbooks that run in the background."""
 
 import contextlib
 import fcntl
@@ -30,7 +30,7 @@ def output(*command):
 
 
 class Run:
-    """A playbook that was started. What it prints is in a file, which stays for people."""
+    """A playbook in the background; its output is kept in a file."""
 
     def __init__(self, command, log):
         self._log = log
@@ -64,18 +64,18 @@ class Run:
         return {host: int(count) for host, count in found}
 
     def kill(self):
-        """End it and its workers at once, as if the controller had lost its power."""
+        """Kill the run and its workers at once, as a power failure would."""
         self.signal(signal.SIGKILL)
         self._process.wait()
 
     def signal(self, number):
-        """Send a signal to it and its workers."""
+        """Send a signal to the run and its workers."""
         for pid in self._family():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
     def _family(self):
-        """Its process, and all that descend from it: workers are in sessions of their own."""
+        """Return its process id and those of all descendants; workers have sessions of their own."""
         listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], check=True, capture_output=True, text=True).stdout
         parents = [tuple(map(int, line.split())) for line in listed.splitlines()]
         found = [self._process.pid]
@@ -94,12 +94,12 @@ class Site:
         self._prefix = f"zps-{key.parent.name}-"
 
     def at(self, host, command):
-        """What a shell command prints on a host, as if on its console."""
+        """Return the output of a shell command on a host, as if on its console."""
         inside = ["nsenter", "--target", self._first(host), "--mount", "--uts", "--ipc", "--net", "--pid"]
         return output(*inside, "/bin/sh", "-c", command)
 
     def cut_off(self, host):
-        """Nobody reaches the host any more, and what runs there goes on."""
+        """Make the host unreachable; its processes continue."""
         sshd = self._first(host)
         output("kill", "-STOP", sshd)
         output("pkill", "-KILL", "-P", sshd, "^sshd")
@@ -108,7 +108,7 @@ class Site:
         output("kill", "-CONT", self._first(host))
 
     def _first(self, host):
-        """Process 1 of a host, which is its sshd, as this machine numbers it."""
+        """Return the process id on this machine of a host's process 1, its sshd."""
         for pid in output("ip", "netns", "pids", self._prefix + host).split():
             numbers = re.search(r"^NSpid:(.*)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)[1].split()
             if len(numbers) > 1 and numbers[-1] == "1":
@@ -116,7 +116,7 @@ class Site:
         raise AssertionError(f"{host} does not run")
 
     def look(self, hosts=()):
-        """The masks of every queue, and every file that a tuning stores, of each host."""
+        """Return the masks of every queue and every file that a tuning stores, for each host."""
         return {host: self.at(host, LOOK) for host in hosts or self.hosts}
 
     def start(self, name, playbook="zpower.sap_tuning.rollout", *options, **variables):
@@ -124,7 +124,7 @@ class Site:
         return Run([playbook, *options, "-e", json.dumps(chosen)], FOLDER / f"{name}.log")
 
     def play(self, *arguments, **variables):
-        """The same, to its end."""
+        """Start a playbook and wait for its end."""
         run = self.start(*arguments, **variables)
         assert run.code is not None
         return run
@@ -134,7 +134,7 @@ class Site:
         return FOLDER / "results" / "rollouts" / change / "rollout.json"
 
     def state(self, change):
-        """The state of a rollout; nothing if there is none."""
+        """Return the state of a rollout; without batches if there is none."""
         with contextlib.suppress(FileNotFoundError):
             return json.loads(self.file(change).read_text())
         return {"batches": []}
@@ -150,7 +150,7 @@ class Site:
         )
 
     def pause(self, run, change):
-        """Let a playbook stand still, without the lock of its rollout; on a slow machine it would soon end."""
+        """Stop a playbook while it does not hold the lock of its rollout, so that it does not end meanwhile."""
         while True:
             run.signal(signal.SIGSTOP)
             with self.file(change).with_name(".lock").open("r+") as lock:
@@ -163,7 +163,7 @@ class Site:
 
     @staticmethod
     def eventually(true, given_up=lambda: False):
-        """Wait until something is true; False if it cannot become true any more."""
+        """Wait until a condition is true; False if it can no longer become true."""
         end = time.monotonic() + PATIENCE_S
         while not true():
             if given_up() or time.monotonic() > end:
@@ -179,5 +179,5 @@ def site():
 
 @pytest.fixture(scope="session")
 def kept():
-    """A file in which one stage leaves something for a later one."""
+    """Return the path of a file with which a stage passes data to a later one."""
     return FOLDER / "kept.json"

@@ -5,7 +5,7 @@
     system.py <folder of the stand-ins>
 
 app1 has the primary application server D00 and the central services ASCS01 with a virtual host name, app2 another D00.
-All share DEFAULT.PFL. The profiles have what profiles of long service have; see PROFILES.
+All share DEFAULT.PFL. The profiles look as if they had been in use for years; see profiles().
 """
 
 import os
@@ -67,7 +67,7 @@ icm/server_port_0 = PROT=HTTP,PORT=80$$,TIMEOUT=60
 icm[J2EE]/enable_icmadm = TRUE
 gw/logging =
 """
-# What a profile collects over the years, in the layout of three different people.
+# What a profile collects over the years, in the layouts of three people.
 YEARS = """\
 # change {0:04d}: EarlyWatch, session of week {1}
 #zz/parameter_{0} = 1
@@ -126,13 +126,13 @@ def profiles():
 
 
 def acl():
-    """The bytes of user::rw- user:1:r-- group::r-- mask::r-- other::--- as the kernel keeps them."""
+    """Return user::rw- user:1:r-- group::r-- mask::r-- other::--- as the kernel stores it."""
     entries = [(1, 6, -1), (2, 4, 1), (4, 4, -1), (16, 4, -1), (32, 0, -1)]
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *entry) for entry in entries)
 
 
 def make_user():
-    """<sid>adm with the C shell, which this host does not even have, and without a .profile."""
+    """Make <sid>adm with the C shell, which this host does not have, and without a .profile."""
     with open("/etc/group", "a") as stream:
         stream.write(f"sapsys:x:{GID}:\n")
     with open("/etc/passwd", "a") as stream:
@@ -156,7 +156,7 @@ def make_profiles():
 
 
 def make_instance(name, host, standins):
-    """Folders and SAP kernel of an instance, and its systemd unit."""
+    """Make folders and SAP kernel of an instance, and its systemd unit; return the unit's name."""
     home = "/usr/sap/PRD/" + name
     shutil.copytree(standins, home + "/exe")
     os.mkdir(home + "/work")
@@ -172,7 +172,7 @@ def make_instance(name, host, standins):
 
 
 def services(names):
-    """sapservices in the layout of today on app1, in that of before systemd on app2."""
+    """Return sapservices: in the current layout on app1, in the layout before systemd on app2."""
     today = "systemctl --no-ask-password start SAPPRD_{0} # sapstartsrv pf={1}"
     before = "LD_LIBRARY_PATH={2}:$LD_LIBRARY_PATH; export LD_LIBRARY_PATH; {2}/sapstartsrv pf={1} -D -u prdadm"
     layout = today if HOST == "app1" else before

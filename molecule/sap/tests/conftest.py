@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests of the system PRD read: profiles as bytes, processes in /proc, and what the instances answer."""
+"""Fixtures for the system PRD: profiles as bytes, processes in /proc, and answers of the instances."""
 
 import json
 
 import pytest
 
 PROFILES = "/sapmnt/PRD/profile"
-# {name: [content, mode, owner, group, access control list]} of everything in a folder, hidden files too
+# prints {name: [content, mode, owner, group, access control list]} of everything in a folder, including hidden files
 READ_PROFILES = """
 import json, os, sys
 found = {}
@@ -19,7 +19,8 @@ for name in os.listdir(sys.argv[1]):
         found[name] = [stream.read(), status.st_mode, status.st_uid, status.st_gid, acl]
 print(json.dumps(found, sort_keys=True))
 """
-# [process id, process id of the parent, real-time priority, policy] of every process called sys.argv[1], from /proc
+# prints [process id, process id of the parent, real-time priority, policy] of every process named sys.argv[1], from
+# /proc
 READ_PROCESSES = """
 import glob, json, sys
 found = []
@@ -37,13 +38,13 @@ print(json.dumps(sorted(found)))
 
 @pytest.fixture
 def profiles(host):
-    """Every profile of the system when asked: {name: [content, mode, owner, group, access control list]}."""
+    """Return a function that reads all profiles: {name: [content, mode, owner, group, access control list]}."""
     return lambda: json.loads(host.check_output("python3 -c %s %s", READ_PROFILES, PROFILES))
 
 
 @pytest.fixture
 def work_processes(host):
-    """[(process id, policy, priority)] of the work processes of D00 when asked: the children of the dispatcher."""
+    """Return a function that reads [(process id, policy, priority)] of the work processes of D00."""
 
     def read():
         found = json.loads(host.check_output("python3 -c %s dw.sapPRD_D00", READ_PROCESSES))
@@ -55,7 +56,7 @@ def work_processes(host):
 
 @pytest.fixture
 def control(host):
-    """Ask sapcontrol of an instance: (exit code, what it printed)."""
+    """Return a function that calls sapcontrol for an instance: (exit code, output)."""
 
     def run(instance, *words):
         folder = f"/usr/sap/PRD/{instance}/exe"
@@ -68,7 +69,7 @@ def control(host):
 
 @pytest.fixture
 def parameter(control):
-    """A parameter in the running instance."""
+    """Return a function that reads a parameter of the running instance."""
 
     def read(instance, name):
         code, text = control(instance, "ParameterValue", name)
@@ -80,13 +81,13 @@ def parameter(control):
 
 @pytest.fixture
 def is_up(control, eventually):
-    """Whether all processes of an instance run, or soon do."""
+    """Return a function that waits until all processes of an instance run."""
     return lambda instance: eventually(lambda: control(instance, "GetProcessList")[0] == 3)
 
 
 @pytest.fixture
 def stored(host):
-    """The files beside the profiles with which real-time priorities are allowed, with their content."""
+    """Return the files that allow real-time priorities, with their contents."""
     folders = "/etc/systemd/system /etc/security/limits.d"
     find = f"find {folders} -path '*SAPPRD*' -o -name '*.conf'"
     return host.check_output(f"{find} | sort; {find} -type f | sort | xargs -r grep . /dev/null || true")
@@ -94,7 +95,7 @@ def stored(host):
 
 @pytest.fixture
 def effective():
-    """The value of a parameter in the text of a profile; None if no active line sets it."""
+    """Return a function that reads a parameter in the text of a profile; None if no active line sets it."""
 
     def read(text, name):
         lines = [line.partition("=") for line in text.splitlines() if not line.lstrip().startswith("#")]

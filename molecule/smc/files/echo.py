@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""echo.py PORT: a server that sends back what it gets. It takes SMC connections, and TCP connections like any other."""
+"""echo.py PORT: a server that echoes its input. It accepts SMC connections and ordinary TCP connections."""
 
 import socketserver
 import sys
@@ -22,7 +22,7 @@ class Server(socketserver.ThreadingTCPServer):
     def __init__(self, port):
         super().__init__(("0.0.0.0", port), Echo, bind_and_activate=False)
         self.socket.close()
-        # Python has no addresses of AF_SMC; the kernel takes those of IPv4
+        # Python does not support addresses of AF_SMC; the kernel accepts those of IPv4
         self.socket = socket(AF_INET, SOCK_STREAM, 0, fileno=socket(AF_SMC, SOCK_STREAM).detach())
         self.server_bind()
         self.server_activate()

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""instance.py ARCHIVE ADDRESS PORT: make the SAP instance D00 of PRD, and start it by systemd.
+"""instance.py ARCHIVE ADDRESS PORT: make the SAP instance D00 of PRD and start it with systemd.
 
-Its SAP kernel is stand-ins, from a tar archive, and its work processes are connected to ADDRESS and PORT.
+Its SAP kernel consists of stand-ins from a tar archive; its work processes connect to ADDRESS and PORT.
 """
 
 import json
@@ -44,7 +44,7 @@ WantedBy=multi-user.target
 
 
 def owned(path, text=None):
-    """A folder of <sid>adm, or a file of it."""
+    """Make a folder that <sid>adm owns, or a file with this text."""
     if text is None:
         os.makedirs(path)
     else:

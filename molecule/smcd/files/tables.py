@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""tables.py: as JSON, what the kernel tells of SMC-D in this network namespace (include/uapi/linux/smc.h)."""
+"""tables.py: print as JSON what the kernel reports about SMC-D in this network namespace (include/uapi/linux/smc.h)."""
 
 import json
 
@@ -11,7 +11,7 @@ V2_VERSION, V2_EID = 0, 3
 
 
 def asked(command):
-    """The answers to a command, each as {attribute: bytes}."""
+    """Return the answers to a command, each as {attribute: bytes}."""
     answers = netlink.dump_generic(netlink.family("SMC_GEN_NETLINK"), command)
     return [answer if command == SYSTEM_EID else netlink.attributes(*answer.values()) for answer in answers]
 

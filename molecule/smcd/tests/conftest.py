@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the kernel of the guest tells of SMC-D, and connections for the tests.
+"""Fixtures that read the state of SMC-D from the guest's kernel, and connections for the tests.
 
 The only device is loopback: no test here proves ISM hardware, PNET IDs, SMC-D version 1, another LPAR, or speed.
 """
@@ -15,7 +15,7 @@ PEER = "10.77.0.2"
 
 @pytest.fixture
 def tables(host):
-    """What tables.py prints, in the first network namespace or in the one named."""
+    """Return a function that runs tables.py in the first or a named network namespace."""
 
     def look(namespace=""):
         inside = f"ip netns exec {namespace} " if namespace else ""
@@ -26,13 +26,13 @@ def tables(host):
 
 @pytest.fixture
 def smc(module):
-    """The fact smc of platform_info when asked."""
+    """Return a function that reads the fact smc of platform_info."""
     return lambda: module("platform_info")["ansible_facts"]["zpower_platform"]["smc"]
 
 
 @pytest.fixture
 def connected(host, tables, eventually):
-    """An SMC socket that is connected to a port of the peer inside the block."""
+    """Return a context manager with an SMC socket that is connected to a port of the peer."""
 
     @contextlib.contextmanager
     def stay(port):

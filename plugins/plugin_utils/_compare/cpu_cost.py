@@ -149,7 +149,7 @@ def _numbers(known: Kpis) -> Part | None:
 
 def _costs(rounds: Sequence[Round], index: int, idle: float | None) -> dict[Slot, float]:
     """Net CPU cost of each round that has one; ``idle``: of the whole state, because single windows are short."""
-    sums = {(item.phase, item.number): item.cpu[index] for item in rounds}
+    sums = {item.slot: item.cpu[index] for item in rounds}
     costs = {slot: kpi.cost_us(total, idle) for slot, total in sums.items() if total is not None}
     return {slot: cost for slot, cost in costs.items() if cost is not None}
 

@@ -25,7 +25,7 @@ from .._statistics.verdict import (
 from . import pooled
 from .comparability import Difference, differences, unequal_work, ways
 from .cpu_cost import Costs, States, cpu_cost, idle_windows
-from .pooled import Line, Slot
+from .pooled import Line
 from .shapes import Comparison as Entry
 from .shapes import State
 from .wording import figures, on_control, some, verdict_on
@@ -75,8 +75,8 @@ class Comparison:
     """One step of the figures, as a fraction; infinity: unknown."""
     judged: Control | None
     """The control of its host."""
-    failed: Mapping[Slot, bool]
-    """Of every round, whether a run of it failed."""
+    everything: list[Round]
+    """Also the rounds without data."""
     costs: Costs
 
 
@@ -172,7 +172,7 @@ def compare_pair(
         line,
         step,
         control,
-        {(item.phase, item.number): bool(item.failed) for item in everything},
+        everything,
         costs,
     )
 

@@ -78,7 +78,7 @@ def line(host: str, rounds: Iterable[Round], value: Callable[[Round], float | No
         known = value(item)
         if known:
             key = item.peer, item.workload.name
-            values.setdefault((item.phase, item.number), {})[key] = item, math.log(known)
+            values.setdefault(item.slot, {})[key] = item, math.log(known)
     wanted = {key for found in values.values() for key in found}
     complete = {slot: found for slot, found in values.items() if len(found) == len(wanted)}
     whole = {slot: [item for item, _log in found.values()] for slot, found in complete.items()}

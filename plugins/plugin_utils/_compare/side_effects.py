@@ -122,8 +122,8 @@ def _failed_rounds(comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], 
     """Rounds before and after in which a run failed, and all of them."""
     slots: dict[Slot, bool] = {}
     for item in comparisons:
-        for slot, failed in item.failed.items():
-            slots[slot] = slots.get(slot, False) or failed
+        for one in item.everything:
+            slots[one.slot] = slots.get(one.slot, False) or bool(one.failed)
     states = [[failed for (state, _number), failed in slots.items() if state == wanted] for wanted in PHASES]
     return (sum(states[0]), sum(states[1])), (len(states[0]), len(states[1]))
 
@@ -147,7 +147,7 @@ def resent(hosts: Hosts, contrasts: int) -> tuple[list[Guard], list[str]]:
 
 def _resent(rounds: Sequence[Round]) -> tuple[str, float]:
     """What to say if there are twice as many TCP retransmits per run after the change, and some more; one-sided p."""
-    slots = by_key(((item.phase, item.number), item) for item in rounds if item.retransmits is not None)
+    slots = by_key((item.slot, item) for item in rounds if item.retransmits is not None)
     sums: dict[str, list[tuple[float, int]]] = {state: [] for state in PHASES}
     for (state, _number), found in slots.items():
         count = sum(item.retransmits or 0.0 for item in found)

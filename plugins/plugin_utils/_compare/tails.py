@@ -60,10 +60,10 @@ def of_host(line: Line, usable: Sequence[Comparison]) -> dict[str, Tail]:
     told: dict[tuple[str, str], dict[Slot, Counts]] = {}
     for item in rounds:
         if item.histogram:
-            told.setdefault(_workload(item), {})[item.phase, item.number] = bins([item.histogram])
+            told.setdefault(_workload(item), {})[item.slot] = bins([item.histogram])
 
     def at(share: float) -> Callable[[Round], float | None]:
-        return lambda item: _percentile(told.get(_workload(item), {}).get((item.phase, item.number), {}), share)
+        return lambda item: _percentile(told.get(_workload(item), {}).get(item.slot, {}), share)
 
     series = {kind: at(share) for kind, share in PERCENTILES.items() if told}
     series[LONGEST] = lambda item: None if _workload(item) in told else item.longest

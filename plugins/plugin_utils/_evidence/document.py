@@ -11,7 +11,7 @@ from typing import Any
 
 from .._answers.rows import LONGEST_TEXT
 from .._pages.text import natural, one_line, plural, shorten
-from .._records.reading import VERDICTS
+from .._records.checks import VERDICTS
 from . import waiving
 from .shapes import OUTCOMES, SCHEMA, Document, Host, HostWaiver, RunFields, Totals, WaivedRow, WaiverUse
 

@@ -4,18 +4,21 @@
 
 A **cell** is one level of each factor. A **step** is one round of one cell: its phase is the cell's name, its number
 counts the rounds of that cell. A **block** has every cell equally often, in random order, and ends at a look of
-_statistics.looks, where the experiment may end. (Plans of earlier versions have each cell once per block.) Pure
-functions.
+_statistics.looks, where the experiment may end. (Plans of earlier versions have each cell once per block.)
 """
 
 import math
+import os
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any, Literal, TypedDict, cast
 
+from .._records import record_files
 from .._records.checks import MOST_ROUNDS, check_slug
+from .._records.files import folder_below
 from .._records.grouping import by_key
 from .._records.round import Round
 from .._records.shapes import check_shape
@@ -23,6 +26,9 @@ from .._statistics import looks
 from .factors import Factor, Level, Values
 
 SCHEMA = "zpower.sap_tuning/experiment/1"
+FILE = "experiment.json"
+UNFINISHED = "unfinished-"
+"""Files with this prefix lie beside the folders of the hosts, where no record is read."""
 MOST_CELLS = 64
 DEFINITION: tuple[Literal["factors", "baseline", "seed"], ...] = ("factors", "baseline", "seed")
 """What a second run under the same name has to ask for as well."""
@@ -221,7 +227,7 @@ def finished(
 ) -> dict[str, set[Step]]:
     """The finished steps of each of these hosts: they have a tunings file, and a measurement if the host has any."""
     planned = set(steps(experiment))
-    measured = by_key((item.host, (item.phase, item.number)) for item in records)
+    measured = by_key((item.host, item.slot) for item in records)
     tuned = by_key((file["host"], (file["phase"], file["round"])) for file in tunings)
     return {
         host: planned.intersection(tuned.get(host, ())).intersection(measured.get(host) or planned) for host in hosts
@@ -258,3 +264,56 @@ def _balanced(experiment: Plan, order: Sequence[Sequence[str]]) -> bool:
     counts = [Counter(block) for block in order]
     even = all(set(count) == set(names) and len(set(count.values())) == 1 for count in counts)
     return even and sum(count[names[0]] for count in counts) == experiment["max_rounds"]
+
+
+def read_plan(results: Path | str, change: str) -> Plan | None:
+    """The plan of a change; None if there is none, ValueError in one sentence if it cannot be used."""
+    return record_files.read_checked(
+        record_files.change_folder(results, change) / FILE, lambda given: check_plan(given, change)
+    )
+
+
+def write_plan(results: Path | str, plan: Plan) -> Path:
+    """Write the plan to its place and return that."""
+    path = record_files.change_folder(results, plan["change"]) / FILE
+    record_files.write_json(path, plan, results)
+    return path
+
+
+def set_aside(results: Path | str, plan: Plan, loaded: record_files.Loaded, ready: Mapping[str, set[Step]]) -> int:
+    """Set the files of unfinished steps of these hosts aside, so that the steps can be done again; how many."""
+    planned = set(steps(plan))
+
+    def unfinished(host: str, phase: str, number: int) -> bool:
+        return (phase, number) in planned - ready.get(host, planned)
+
+    return move_aside(results, loaded, unfinished, len(plan["sessions"]))
+
+
+def move_aside(
+    results: Path | str, loaded: record_files.Loaded, chosen: Callable[[str, str, int], bool], session: int
+) -> int:
+    """Move records to ``<change>/unfinished-<session>-<host>-<file>``, where none is lost or overwritten; how many.
+
+    ``chosen``: whether the records of this host, phase and round are moved.
+    """
+    measured = (
+        record_files.path_of(results, loaded.change, item)
+        for item in loaded.records
+        if chosen(item.host, item.phase, item.number)
+    )
+    tuned = (
+        record_files.record_path(results, item)
+        for item in loaded.tunings
+        if chosen(item["host"], item["phase"], item["round"])
+    )
+    folder, paths = record_files.change_folder(results, loaded.change), sorted({*measured, *tuned})
+    for path in paths:
+        aside = f"{UNFINISHED}{session}-{path.parent.name}-{path.name}"
+        more = 1
+        while os.path.lexists(folder / aside):
+            more += 1
+            aside = f"{UNFINISHED}{session}.{more}-{path.parent.name}-{path.name}"
+        with folder_below(path.parent, Path(results)) as old, folder_below(folder, Path(results)) as new:
+            os.rename(path.name, aside, src_dir_fd=old, dst_dir_fd=new)
+    return len(paths)

@@ -10,12 +10,13 @@ import subprocess
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
-from typing import IO, Any
+from typing import IO
 
 from ...module_utils._host import commands
 from .._records.cpu_annex import CPU, MOST_FILES, MOST_INTERVALS, Series
 from . import nmon, sysstat
 from .cpu_window import FACTS, PARTS, CpuFileError, CpuWindow, WindowOptions, quoted
+from .fields import Values
 
 LONGEST_LINE = 1_000_000
 """Characters; longer lines are not from nmon and are not read to their end."""
@@ -29,8 +30,6 @@ LARGEST_UNPACKED = 2 * 1024**3
 GZIP = b"\x1f\x8b"
 """The first bytes of a compressed file."""
 
-Entry = dict[str, Any]
-"""Of a file in the annex, and of an interval in that."""
 SADF_TIMEOUT = 120.0
 _OFFSET = re.compile(r"([+-])(\d{2}):?(\d{2})")
 HOW_TO_CONVERT = "convert it to text where it was recorded: sadf -j FILE -- -u ALL"
@@ -125,10 +124,10 @@ def utc_offset(text: str) -> timedelta:
     return ahead if match[1] == "+" else -ahead
 
 
-def entry_of(window: CpuWindow, file: str, offset: timedelta, replace: bool) -> Entry:
+def entry_of(window: CpuWindow, file: str, offset: timedelta, replace: bool) -> Values:
     """Return the entry of a file in the annex: the intervals of a window with complete figures, in UTC."""
     known = [(sample, used) for sample, used in window.used() if None not in (used.user, used.system)]
-    intervals: list[Entry] = []
+    intervals: list[Values] = []
     for sample, used in known:
         if sample.gap or not used.cpus:
             continue
@@ -150,10 +149,10 @@ def entry_of(window: CpuWindow, file: str, offset: timedelta, replace: bool) -> 
     return {"file": file, "source": window.source, **facts, "replace": replace, "intervals": intervals}
 
 
-def add_file(annex: Entry | None, entry: Entry, head: Mapping[str, str]) -> Entry:
+def add_file(annex: Values | None, entry: Values, head: Mapping[str, str]) -> Values:
     """Return the annex with one more file in it, which replaces an entry of the same file about the same time."""
 
-    def same(item: Entry) -> bool:
+    def same(item: Values) -> bool:
         first, second = Series(item).intervals, Series(entry).intervals
         return item["file"] == entry["file"] and first[0].begin < second[-1].end and second[0].begin < first[-1].end
 

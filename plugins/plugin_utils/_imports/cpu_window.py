@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from .fields import Values
 
 SMC_R_HIDES = "SMC-R bypasses the network counters that nmon reads: they do not show its traffic"
 SHARES = ("user", "system", "softirq", "wait", "idle", "steal")
@@ -178,7 +180,7 @@ class CpuWindow:
         known = ((sample, sample.sources[self.source]) for sample in self._samples if self.source)
         return [(sample, used) for sample, used in known if used is not None]
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Values:
         """The window as plain data."""
         used, samples = self.used(), self._samples
         covered = sum(sample.seconds for sample, _used in used)
@@ -207,7 +209,7 @@ class CpuWindow:
             "remarks": self._remarks + self._missing(elapsed, covered),
         }
 
-    def _network(self) -> dict[str, Any]:
+    def _network(self) -> Values:
         """Network counters, and whether they apply."""
         smc_r = self._options.smc_r
         if smc_r:

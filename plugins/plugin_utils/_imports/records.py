@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From rows of figures measured elsewhere to measurement records: the same rows give the same records."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
+from .._records import kpi
 from .._records.checks import MOST_ROUNDS
 from .._records.grouping import by_key
-from .._records.reading import MEASUREMENT, MOST_RUNS
-from .._records.round import MUST_MATCH, SIDES, microseconds
-from .._statistics.ranks import PRINTED, short
-from .fields import FieldError, merged, parse, show
+from .._records.reading import MEASUREMENT, MOST_RUNS, Reader
+from .._records.round import MUST_MATCH, SIDES, Round, microseconds
+from .._statistics.ranks import PRINTED, median, short
+from .fields import FieldError, Values, merged, parse, show
 from .rows import RowsError, Table
 
 TOOL = "import"
 PEER = "local"
 """The peer of a row that names none."""
 
-Values = dict[str, Any]
 REQUIRED = ("change", "host", "phase", "workload")
 COMMON = ("unit", "params", "context", "source", "bytes", "loops", "connections", "control")
 """Fields that all runs of a round share, besides those of the fingerprints of both ends."""
@@ -280,3 +280,59 @@ def _cpu(values: Values, side: str) -> Values | None:
 
 def _fingerprint(end: Values) -> Values:
     return {name: end[name] for name in MUST_MATCH if name in end}
+
+
+def states_of(records: Iterable[Values]) -> list[Values]:
+    """A line for each change, host, peer, workload and phase, in the order of their first records."""
+    states = by_key(
+        ((item["change"], item["host"], item["peer"], item["workload"]["name"], item["phase"]), item)
+        for item in records
+    )
+    reader = Reader()
+    return [_state(names, state, [reader.measurement(record) for record in state]) for names, state in states.items()]
+
+
+def _state(names: Sequence[str], records: Sequence[Values], rounds: Sequence[Round]) -> Values:
+    counted = [run for record in records for run in record["runs"] if not run["warmup"]]
+    good = [run for run in counted if run["ok"]]
+    medians = [item.median for item in rounds if item.median is not None]
+    return {
+        **dict(zip(("change", "host", "peer", "workload", "phase"), names, strict=True)),
+        "rounds": len(rounds),
+        "runs_ok": len(good),
+        "runs_failed": len(counted) - len(good),
+        "metric": records[0]["workload"]["metric"],
+        "median": median(medians) if medians else None,
+        "etr_per_h": etr_per_h(good),
+        **{side: _end(good, rounds, index) for index, side in enumerate(SIDES)},
+    }
+
+
+def etr_per_h(runs: Iterable[Values]) -> float | None:
+    """Units of work per hour of elapsed time, as a ratio of sums; None if a run lacks one of them."""
+    units = elapsed = 0.0
+    for run in runs:
+        done, time = run["metrics"].get("units"), run["elapsed_s"]
+        if done is None or time is None:
+            return None
+        units += done
+        elapsed += time
+    return short(3600.0 * units / elapsed, PRINTED) if elapsed else None
+
+
+def _end(runs: Sequence[Values], rounds: Sequence[Round], index: int) -> Values | None:
+    """CPU time and KPIs of one end; None if a run lacks its CPU time."""
+    given = [(run["cpu"] or {}).get(SIDES[index]) for run in runs]
+    windows = [found for found in map(kpi.background, given) if found is not None]
+    if not windows or len(windows) < len(given):
+        return None
+    sums = [found for found in (item.cpu[index] for item in rounds) if found is not None]
+    known = kpi.kpi(kpi.add(sums), None) if sums else None
+    share_only = any("busy_pct" in (window or {}) for window in given)
+    return {
+        "utilization_pct": short(kpi.idle_pct(windows), PRINTED),
+        "cpu_s": None if share_only else short(sum(window.busy_s for window in windows), PRINTED),
+        "cpu_us_per_unit": known and short(known.cpu_us_per_unit, PRINTED),
+        "itr_per_h": known and short(known.itr_per_h, PRINTED),
+        "itr_reason": known.itr_reason if known else "the units of work are not known",
+    }

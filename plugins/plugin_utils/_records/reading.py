@@ -10,30 +10,18 @@ The full description of a record is docs/schemas. ValueError says in one sentenc
 import json
 import marshal
 import math
+from array import array
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils._measure.net import histogram
 from .._statistics.ranks import median
-from .checks import LARGEST, MOST_ROUNDS, NUMBERS, Fields, check_numbers, check_slug, show, wrong
+from .checks import LARGEST, MOST_ROUNDS, NUMBERS, VERDICTS, Fields, check_numbers, check_slug, show, wrong
 from .kpi import background, cpu_sum, units_of
-from .round import MUST_MATCH, ROUND_TRIP, SHOWN, SIDES, End, Layout, Protocol, Round, Workload, microseconds
+from .round import MUST_MATCH, ROUND_TRIP, SHOWN, SIDES, UNKNOWN, End, Layout, Protocol, Round, Workload, microseconds
 
 MEASUREMENT = "zpower.sap_tuning/measurement/1"
 TUNINGS = "zpower.sap_tuning/tunings/1"
-VERDICTS = (
-    "compliant",
-    "changed",
-    "drifted",
-    "not_applicable",
-    "unsupported",
-    "waived",
-    "pending_restart",
-    "failed",
-    "unknown",
-    "observed",
-)
-"""``waived`` is part of the schema tunings/1, and nothing sets it yet."""
 
 MOST_RUNS = 1_000
 ERROR_LENGTH = 500
@@ -102,7 +90,7 @@ class Reader:
             started=microseconds(item.get("started")),
             finished=microseconds(item.get("finished")),
             layout=layout,
-            times=tuple([microseconds(run.get("started")) for run in given]),
+            times=array("q", [microseconds(run.get("started")) or UNKNOWN for run in given]),
             values=values,
             median=_median([values[place] for place in layout.counted]),
             throughput=_median([found.get("tr2_kib_per_s") for found in metrics]),

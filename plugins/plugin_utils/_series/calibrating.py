@@ -7,7 +7,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean, median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .._compare.cpu_cost import MOST_STEAL_PCT
 from .._compare.pair import step_of
@@ -18,7 +18,7 @@ from .._records.round import LOCAL_PEER, MUST_MATCH, Round
 from .._statistics import planning
 from .._statistics.ranks import short
 from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
-from .calibration import SCHEMA, forecast, fraction, percent
+from .calibration import SCHEMA, Calibration, forecast, fraction, percent
 
 MOST_CONTROL_PCT = 5.0
 """A control whose rounds vary by more lets wrong verdicts pass and stops right ones."""
@@ -57,7 +57,7 @@ Slots = dict[int, list[Round]]
 """The records of one host by the number of their round, in the order of time."""
 
 
-def calibrate(change: str, records: Iterable[Round], planned: Planned, problems: Sequence[str] = ()) -> dict[str, Any]:
+def calibrate(change: str, records: Iterable[Round], planned: Planned, problems: Sequence[str] = ()) -> Calibration:
     """The calibration of a change, and what the planned measurements can show."""
     by_host = by_key((item.host, item) for item in records)
     told = list(problems)
@@ -196,7 +196,7 @@ def _spreads_of(series: Series, planned: Planned) -> dict[str, float | None] | N
     return None
 
 
-def _host(slots: Slots, series: Series, planned: Planned) -> dict[str, Any]:
+def _host(slots: Slots, series: Series, planned: Planned) -> Calibration:
     """The entry of one host; ValueError if it has too few rounds."""
     noise = _noise(series)
     records = [item for found in slots.values() for item in found]
@@ -310,14 +310,14 @@ def _run_seconds(slots: Slots) -> float | None:
     return short(math.fsum(median(steps) for steps in known.values()) / 1e6) if known else None
 
 
-def _simulated(series: Series, material: float, seed: str) -> dict[str, Any]:
+def _simulated(series: Series, material: float, seed: str) -> Calibration:
     """How measurements would end in which nothing changes, with the noise of these rounds."""
     words = planning.try_out(_sessions(series), BUDGET, material, EXPERIMENTS, seed)
     wrong, unchanged = words[IMPROVED] + words[REGRESSED], words[UNCHANGED]
     return {"simulation": {"experiments": EXPERIMENTS, "wrong": wrong, "unchanged": unchanged}}
 
 
-def _split(series: Series, entry: Mapping[str, Any], material_pct: float) -> dict[str, Any] | None:
+def _split(series: Series, entry: Calibration, material_pct: float) -> Calibration | None:
     """The runs and rounds that find twice the material limit in the least time."""
     whole, run = entry["seconds_per_round"], entry["seconds_per_run"]
     if not whole or not run:
@@ -328,7 +328,7 @@ def _split(series: Series, entry: Mapping[str, Any], material_pct: float) -> dic
     return None if found is None else {**found._asdict(), "seconds": short(found.seconds), "change_pct": change}
 
 
-def _headline(report: Mapping[str, Any], sentences: Sequence[str]) -> str:
+def _headline(report: Calibration, sentences: Sequence[str]) -> str:
     hosts = report["hosts"]
     if not hosts:
         return "There is no calibration: no host has enough rounds."

@@ -12,7 +12,7 @@ from typing import cast
 from .._compare import comparing
 from .._compare.shapes import Part as OfReport
 from .._compare.shapes import Report, Row
-from .._experiment import outcomes, plan_files, plans
+from .._experiment import outcomes, plans
 from .._experiment.factors import read_factors
 from .._pages.text import DASH, interval, plural
 from .._records import record_files
@@ -29,7 +29,7 @@ LOST = (
 
 def read_plan(options: Options) -> plans.Plan:
     """The plan of a change; ValueError if there is none."""
-    plan = plan_files.read(options["results"], options["change"])
+    plan = plans.read_plan(options["results"], options["change"])
     if plan is None:
         where = f"the change {options['change']} below {options['results']}"
         raise ValueError(f"{where} has no plan of an experiment")
@@ -47,7 +47,7 @@ def planned(options: Options, hosts: Collection[str], known: Mapping[str, Iterab
     budget = (options["rounds"], most, options["max_minutes"])
     wanted = plans.plan(change, factors, budget, options["seed"], options["baseline"] or None)
     loaded = record_files.load_change(options["results"], options["change"])
-    there = plan_files.read(results, change)
+    there = plans.read_plan(results, change)
     if there is None and (loaded.records or loaded.tunings):
         raise ValueError(f"the change {change} already has records that belong to no experiment: name another change")
     if there is not None and (other := plans.different(there, wanted)):
@@ -72,8 +72,8 @@ def planned(options: Options, hosts: Collection[str], known: Mapping[str, Iterab
                 started=states.now(), hosts=sorted(hosts), ended=None, failures={}, kept=None, set_aside=None
             )
             plan["sessions"] = [*plan["sessions"], begun]
-            begun["set_aside"] = plan_files.set_aside(results, plan, loaded, ready)
-        plan_files.write(results, plan)
+            begun["set_aside"] = plans.set_aside(results, plan, loaded, ready)
+        plans.write_plan(results, plan)
     total, needed, others = len(plans.steps(plan)), outcomes.rounds_for(plan), len(plan["cells"]) - 1
     fixed = plan["stopped"] or plan["rounds"] == plan["max_rounds"]
     steps = f"{total} steps" if fixed else f"at most {total} steps"
@@ -118,7 +118,7 @@ def looked(options: Options, check: bool) -> Result:
         so_far = ", ".join(f"{level} {text}" for level, text in known.items() if text != DASH)
         return {"changed": False, "msg": "the experiment goes on", "over": False, "so_far": so_far}
     if not check:
-        plan_files.write(options["results"], plan)
+        plans.write_plan(options["results"], plan)
     said = f"the experiment ends after {plan['stopped']} rounds of each level: {reason}"
     return {"changed": True, "msg": said, "over": True, "say": [said]}
 
@@ -193,7 +193,7 @@ def ended(options: Options, variables: Variables, check: bool) -> Result:
             last["ended"] = states.now()
         last["kept"] = kept
         if not check:
-            plan_files.write(options["results"], plan)
+            plans.write_plan(options["results"], plan)
     found: Result = {"say": []}
     if kept is None:
         found = decided(plan, options)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, cast
 
 from .._experiment.factors import Values
-from .._experiment.plan_files import move_aside
+from .._experiment.plans import move_aside
 from .._pages.text import one_line, plural
 from .._records import record_files
 from .._series import calibration
@@ -256,7 +256,7 @@ def _measured(session: Session, host: str, variables: Variables) -> set[str]:
         return found | {last["phase"]}
     begun: dict[Any, set[tuple[str, str]]] = {(step["phase"], step["round"]): set() for step in steps[: at + 1]}
     for item in record_files.load_change(session["results"], session["change"]).records:
-        if item.host == host and not item.workload.control and item.good and (item.phase, item.number) in begun:
-            begun[item.phase, item.number].add((item.workload.name, item.peer))
+        if item.host == host and not item.workload.control and item.good and item.slot in begun:
+            begun[item.slot].add((item.workload.name, item.peer))
     there = begun[last["phase"], last["round"]]
     return found | ({last["phase"]} if there and there == set().union(*begun.values()) else set())

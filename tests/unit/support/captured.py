@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Trees that tests/capture took of real kernels, planted below a temporary folder."""
+"""Captures of real kernels (fixtures/platform), planted below a temporary folder."""
 
 import io
 import json

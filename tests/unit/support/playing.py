@@ -1,30 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Starts ansible-playbook as a user would, without paying for its imports: each start is a fork of one process.
-
-That process (playbook_server.py) belongs to the process of the tests, and ends with it. A started program has its own
-pid and session, and exactly the environment, working directory and descriptors that it is given. With settings of
-ansible-core other than those of environment() it starts anew, which takes five times as long.
-"""
+"""Start ansible-playbook as a user would."""
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import json
 import os
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO
-
-from playbook_server import STATUS
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[2]
@@ -36,82 +24,22 @@ PROGRAM = Path(sys.executable).with_name("ansible-playbook")
 PROGRAM = PROGRAM if PROGRAM.exists() else Path(shutil.which("ansible-playbook") or PROGRAM)
 
 
-RUNNING: set[Started] = set()
-
-
-class Started:
-    """A running ansible-playbook: ``pid``, and in the end ``returncode``, ``stdout`` and ``stderr`` as of a Popen."""
+class Started(subprocess.Popen[str]):
+    """A running ansible-playbook in a session of its own; after wait(), ``stdout`` and ``stderr`` are texts."""
 
     def __init__(self, command: list[str], cwd: str | Path | None, environment: Mapping[str, str]) -> None:
-        self.args = command
-        self.returncode: int | None = None
-        self._streams = [_file(), _file()]
-        self._status, theirs = socket.socketpair()
-        asked = {"command": command, "cwd": os.path.abspath(cwd or os.curdir), "environment": dict(environment)}
-        with theirs, _file() as request, open(os.devnull) as nothing:
-            json.dump(asked, request)
-            request.flush()
-            descriptors = [stream.fileno() for stream in (request, nothing, *self._streams, theirs)]
-            socket.send_fds(_server(), [b"\0"], descriptors)
-        self.pid = self._told()
-        RUNNING.add(self)
+        self._files = [tempfile.TemporaryFile("w+", encoding="utf-8") for _stream in range(2)]  # noqa: SIM115
+        out, err = self._files
+        super().__init__(
+            command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True
+        )
 
-    def _told(self) -> int:
-        answer = self._status.recv(STATUS.size, socket.MSG_WAITALL)
-        if len(answer) < STATUS.size:
-            raise RuntimeError("the process that forks ansible-playbook is gone")
-        return int(STATUS.unpack(answer)[1])
-
-    def poll(self) -> int | None:
-        if self.returncode is None:
-            try:
-                ended = self._status.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                return None
-            assert ended or self._told()
-            self.wait()
-        return self.returncode
-
-    def wait(self) -> int:
-        if self.returncode is None:
-            self.returncode = os.waitstatus_to_exitcode(self._told())
-            RUNNING.remove(self)
-            self._status.close()
-            for stream in self._streams:
-                stream.seek(0)
-            self.stdout, self.stderr = (stream.read() for stream in self._streams)
-            for stream in self._streams:
-                stream.close()
-        return self.returncode
-
-    def kill(self) -> None:
-        if self.poll() is None:
-            with contextlib.suppress(ProcessLookupError):  # it has ended since
-                os.kill(self.pid, signal.SIGKILL)
-
-
-def _file() -> IO[str]:
-    return tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
-
-
-@lru_cache
-def _server() -> socket.socket:
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-    with theirs:
-        command = [sys.executable, str(HERE / "playbook_server.py"), str(theirs.fileno())]
-        process = subprocess.Popen(
-            command, cwd="/", env=environment(), pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-
-    @atexit.register
-    def end() -> None:
-        for started in list(RUNNING):
-            started.kill()
-        ours.close()
-        process.wait()
-
-    return ours
+    def wait(self, timeout: float | None = None) -> int:
+        code = super().wait(timeout)
+        for stream in self._files:
+            stream.seek(0)
+        self.stdout, self.stderr = (stream.read() for stream in self._files)  # type: ignore[assignment]
+        return code
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -136,3 +64,36 @@ def ansible_playbook(
         started.kill()
         raise
     return subprocess.CompletedProcess(started.args, started.returncode, started.stdout, started.stderr)
+
+
+def play(
+    folder: Path,
+    hosts: Mapping[str, Any],
+    playbook: str | Sequence[Mapping[str, Any]],
+    *arguments: str,
+    variables: Mapping[str, Any] | None = None,
+    **settings: str,
+) -> tuple[int, str]:
+    """Run a playbook of the collection, or these plays, on hosts {name: variables}; return exit code and output.
+
+    variables: those of the command line; settings: environment variables.
+    """
+    (folder / "hosts.yml").write_text(json.dumps({"all": {"hosts": hosts}}))
+    (folder / "play.yml").write_text(json.dumps(playbook))
+    name = f"zpower.sap_tuning.{playbook}" if isinstance(playbook, str) else "play.yml"
+    given = ["-e", json.dumps(variables)] if variables else []
+    command = ["-i", "hosts.yml", name, *arguments, *given]
+    done = ansible_playbook(*command, cwd=folder, env=environment(**settings))
+    return done.returncode, done.stdout + done.stderr
+
+
+def program(path: Path, text: str) -> Path:
+    """Write a program of the shell."""
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def unreachable(folder: Path) -> dict[str, str]:
+    """The variables of a host that cannot be reached."""
+    return {"ansible_ssh_executable": str(program(folder / "ssh", "echo 'No route to host' >&2; exit 255"))}

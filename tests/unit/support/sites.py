@@ -55,16 +55,12 @@ class Site:
             }
         }
         (folder / "hosts.yml").write_text(json.dumps(inventory))
-        inherited = playing.environment(ANSIBLE_NOCOLOR="1")
-        self.environment = {key: value for key, value in inherited.items() if not key.startswith("ZPOWER_")}
+        self.environment = {key: value for key, value in playing.environment().items() if not key.startswith("ZPOWER_")}
 
     def script(self, name: str, output: str) -> Path:
         """A program that prints a text; without one it runs until the file ``wait`` is gone."""
-        path = self.folder / f"python-{name}"
         action = f"cat <<'END'\n{output}\nEND" if output else f"while [ -e '{self.folder}/wait' ]; do sleep 0.1; done"
-        path.write_text(f"#!/bin/sh\n{action}\n")
-        path.chmod(0o755)
-        return path
+        return playing.program(self.folder / f"python-{name}", action)
 
     def start(self, *arguments: str) -> playing.Started:
         return playing.start("-i", "hosts.yml", *arguments, cwd=self.folder, env=self.environment)
@@ -87,7 +83,5 @@ class Site:
 
 def keeper(folder: Path, code: int = 0) -> str:
     """A program that notes its arguments."""
-    path = folder / "keep"
-    path.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" >>'{folder}/kept'\necho no space\nexit {code}\n")
-    path.chmod(0o755)
-    return str(path)
+    text = f"printf '%s\\n' \"$@\" >>'{folder}/kept'\necho no space\nexit {code}"
+    return str(playing.program(folder / "keep", text))

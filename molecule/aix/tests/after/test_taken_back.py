@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts after rollback: every value of every device is what it was before the first change, stored and in force."""
+"""Hosts after rollback: every value of every device, stored and active, is the one found before the first change."""
 
 
-def test_every_device_and_every_byte_is_what_it_was(state, nextboot, journal, remembered):
+def test_every_device_and_every_byte_is_as_found(state, nextboot, journal, remembered):
     assert state() == remembered["state"]
     assert nextboot() == remembered["nextboot"]
     assert journal() == []

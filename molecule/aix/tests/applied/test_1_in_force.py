@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Converged hosts: the values are in the ODM and in force, everything else is what it was, and one chdev did it."""
+"""Converged hosts: the values are stored and active, everything else is unchanged, and one chdev set them."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_smc_r_is_enabled_as_in_the_study(only_app1, values):
     assert values("smcr0", "odm") == values("smcr0", "in_force") == ENABLED
 
 
-def test_it_was_one_call_for_each_device_although_the_tunings_ran_twice(name, calls, remembered):
+def test_each_device_was_changed_in_one_call_although_the_tunings_ran_twice(name, calls, remembered):
     words = {call[2]: call for call in calls()[remembered["calls"] :]}
     assert sorted(words) == (["en0", "smcr0", "sys0"] if name == "app1" else ["en0", "sys0"])
     assert len(calls()) == remembered["calls"] + len(words)
@@ -32,7 +32,7 @@ def test_it_was_one_call_for_each_device_although_the_tunings_ran_twice(name, ca
 
 
 @pytest.mark.parametrize("which", ["odm", "in_force"])
-def test_other_devices_have_what_was_asked_for_and_no_more(values, remembered, which):
+def test_other_devices_have_the_requested_values_and_nothing_else(values, remembered, which):
     found = {device: values(device, which) for device in remembered["state"]["devices"] if device != "smcr0"}
     before = {
         device: {name: one[which] for name, one in found["attributes"].items()}
@@ -43,7 +43,7 @@ def test_other_devices_have_what_was_asked_for_and_no_more(values, remembered, w
     assert found == before
 
 
-def test_the_tunable_is_set_and_stored_and_other_lines_are_left(nodelayack, nextboot, remembered):
+def test_the_tunable_is_set_and_stored_and_other_lines_are_kept(nodelayack, nextboot, remembered):
     assert nodelayack() == "1"
     assert nextboot() == remembered["nextboot"] + '\ttcp_nodelayack = "1"\n'
 

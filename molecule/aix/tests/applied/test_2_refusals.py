@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What goes wrong on AIX: one sentence, and the devices are as they were."""
+"""Errors on AIX: one sentence each, and the devices are unchanged."""
 
 import functools
 
@@ -13,26 +13,26 @@ HOSTILE = "; touch /var/standin/hostile; $(touch /var/standin/hostile)"
 
 @pytest.fixture
 def smc_r(module):
-    """Call the module on this host: its result."""
+    """Return a function that calls the module on this host and returns its result."""
     return functools.partial(module, "smc_r")
 
 
 @pytest.fixture(autouse=True)
 def unchanged(state):
-    """The devices before and after a test are the same."""
+    """Check that the devices are the same before and after a test."""
     before = state()
     yield
     assert state() == before
 
 
 def verdict(result):
-    """(verdict, reason) of a result that has one record."""
+    """Return (verdict, reason) of a result with one record."""
     record = result["tuning"][0]
     assert not result["changed"], result
     return record["verdict"], record["reason"]
 
 
-def test_a_device_in_use(smc_r, edited, values):
+def test_a_device_in_use_is_left_alone(smc_r, edited, values):
     with edited("devices.smcr0.busy=true"):
         result = smc_r(preset="optimized")
         assert values("smcr0", "odm") == values("smcr0", "in_force")
@@ -52,7 +52,7 @@ def test_a_device_in_use(smc_r, edited, values):
         (SET + """'devices.smcr0.attributes.conns_per_lg.settable="False"'""", ["conns_per_lg"]),
     ],
 )
-def test_what_smc_r_lacks(host, smc_r, edited, calls, breaks, words):
+def test_a_missing_requirement_of_smc_r_makes_it_unsupported(host, smc_r, edited, calls, breaks, words):
     with edited():
         host.run_expect([0], breaks)
         before = calls()
@@ -61,11 +61,11 @@ def test_what_smc_r_lacks(host, smc_r, edited, calls, breaks, words):
     assert found == "unsupported" and [word for word in words if word not in reason] == [], reason
 
 
-def test_a_hostile_value_is_one_word(host, smc_r, edited, calls):
+def test_a_hostile_value_stays_one_word(host, smc_r, edited, calls):
     with edited():
         result = smc_r(attributes={"port_range": HOSTILE})
         assert result["changed"], result
         assert calls()[-1] == ["chdev", "-l", "smcr0", "-a", f"port_range={HOSTILE}"]
         assert host.check_output("lsattr -El smcr0 -a port_range -F value") == HOSTILE
-    # testinfra has files for systems that it knows, and takes this for AIX
+    # testinfra's file() does not support AIX, which this host claims to be
     assert host.run("test -e /var/standin/hostile").rc == 1

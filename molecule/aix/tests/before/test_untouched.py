@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts as they are found: what verify and check mode say about them, and that neither touches them."""
+"""Untouched hosts: what verify and check mode say about them; neither changes anything."""
 
 import json
 import re
 
 
-def test_a_host_is_remembered(state, memory, journal, calls, nextboot):
+def test_the_state_of_a_host_is_saved(state, memory, journal, calls, nextboot):
     assert journal() == []
-    # the tests of the stand-in have called it already
+    # the tests of the stand-in have called it before
     memory.write_text(json.dumps({"state": state(), "calls": len(calls()), "nextboot": nextboot()}))
 
 

@@ -1,15 +1,15 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""After what the stand-ins call a reboot: the deferred values are in force, and nothing is left to do."""
+"""After the stand-in's reboot, the deferred values are active and nothing is left to do."""
 
 OPTIMIZED = {"conns_per_lg": "64", "init_snd_pools": "16", "rx_intr_packets": "256", "tx_intr_time": "10000"}
 WANTED = ("-e", "smc_r_preset=optimized")
 
 
-def test_the_values_are_in_force(only_app1, values, nodelayack):
+def test_the_values_are_active(only_app1, values, nodelayack):
     assert OPTIMIZED.items() <= values("smcr0", "in_force").items()
     assert values("smcr0", "in_force") == values("smcr0", "odm")
-    assert nodelayack() == "1", "the tunable is that of nextboot"
+    assert nodelayack() == "1", "the tunable has the value in nextboot"
 
 
 def test_verify_agrees_although_the_device_is_in_use(name, told, verdicts, state):

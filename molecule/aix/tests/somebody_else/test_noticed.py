@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What somebody else left behind with chdev is found, whoever did it."""
+"""Changes that someone else makes with chdev are detected."""
 
 
-def test_an_odm_as_wanted_is_not_enough(name, told, verdicts, values):
+def test_a_correct_odm_is_not_enough(name, told, verdicts, values):
     status, text, _changed = told("verify")
     assert status != 0
     assert verdicts(text)["smc_r", "smcr0"] == {"app1": "pending_restart", "app2": "unsupported"}[name]
@@ -12,7 +12,7 @@ def test_an_odm_as_wanted_is_not_enough(name, told, verdicts, values):
         assert (values("smcr0", "odm")["conns_per_lg"], values("smcr0", "in_force")["conns_per_lg"]) == ("16", "64")
 
 
-def test_a_value_changed_now_and_for_later_is_drift(host, name, play, edited, only_app1):
+def test_a_value_changed_now_and_for_the_next_boot_is_drift(host, name, play, edited, only_app1):
     with edited():
         host.run_expect([0], "chdev -l en0 -a mtu=1400")
         status, text, _changed = play("verify", "--limit", name)

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts after rollback: everything is what it was before the first change, byte for byte."""
+"""Hosts after rollback: everything is as found before the first change, byte for byte."""
 
 
-def test_everything_is_what_it_was(masks, stored, remembered):
+def test_everything_is_as_found(masks, stored, remembered):
     assert masks == remembered["masks"]
     assert stored == remembered["stored"]
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Converged hosts: the masks in the kernel, what is stored for the next boot, and what verify says."""
+"""Converged hosts: the masks in the kernel, the values stored for the next boot, and the output of verify."""
 
 import re
 
@@ -8,7 +8,7 @@ RULE = "/etc/udev/rules.d"
 JOURNAL = "/var/lib/zpower_sap_tuning"
 
 
-def test_every_queue_spreads_over_all_cpus(host, online):
+def test_every_queue_uses_all_cpus(host, online):
     masks = host.check_output("cat /sys/class/net/hsi0/queues/rx-*/rps_cpus").split()
     assert [int(mask.replace(",", ""), 16) for mask in masks] == [online] * 4
 
@@ -20,7 +20,7 @@ def test_loopback_is_left_alone(host, remembered, masks):
     assert of_loopback(masks) == of_loopback(remembered["masks"]) != []
 
 
-def test_a_udev_rule_catches_boot_and_late_queues(host):
+def test_a_udev_rule_handles_boot_and_late_queues(host):
     rules = host.check_output(f"cat {RULE}/*zpower*")
     assert re.search(r'SUBSYSTEM=="net"', rules)
     assert re.search(r'SUBSYSTEM=="queues"', rules)
@@ -42,7 +42,7 @@ def test_verify_agrees(told):
     assert (status, changed) == (0, {"app1": 0, "app2": 0}), text
 
 
-def test_what_is_no_longer_chosen_is_named_with_the_command(told, about):
+def test_a_tuning_that_is_no_longer_chosen_is_reported_with_the_command(told, about):
     status, text, changed = told("verify", "-e", '{"zpower_tunings": []}')
     assert status != 0 and changed == {"app1": 0, "app2": 0}, text
     assert "rps was applied on this host and is not chosen for it" in about(text)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The system base beside another tuning. In the lab, sysctls of the network and kernel.shm are a host's own."""
+"""The tuning system_base beside another one. In the lab, each host has its own network sysctls and kernel.shm."""
 
 import json
 
@@ -15,7 +15,7 @@ STORED = "/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf"
 
 @pytest.fixture
 def memory_of_its_own(host):
-    """The host sees the machine's /dev/shm, so it gets one of its own, and less shared memory than SAP asks for."""
+    """Give the host its own /dev/shm, and less shared memory than SAP requests."""
     own = host.sysctl("kernel.shmall")
     host.check_output("touch /etc/fstab && mount -t tmpfs -o size=64m zps /dev/shm")
     host.check_output("echo 1000000 > /proc/sys/kernel/shmall")
@@ -24,7 +24,7 @@ def memory_of_its_own(host):
 
 
 @pytest.mark.usefixtures("memory_of_its_own")
-def test_it_is_observed_set_verified_and_taken_back(host, name, play):
+def test_it_observes_sets_verifies_and_takes_back(host, name, play):
     def look():
         return [*map(int, host.check_output(LOOK).split())], host.file("/etc/fstab").content_string
 

@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bare hosts: what verify and check mode say about them, and that neither touches them."""
+"""Bare hosts: what verify and check mode say about them; neither changes anything."""
 
 import json
 
 
-def test_a_bare_host_is_remembered(masks, stored, memory):
+def test_the_state_of_a_bare_host_is_saved(masks, stored, memory):
     assert masks.count("hsi0/queues/rx-") == 8, "four receive queues with two files each"
     assert "zpower" not in stored
     memory.write_text(json.dumps({"masks": masks, "stored": stored}))

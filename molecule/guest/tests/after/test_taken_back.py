@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guest after rollback: everything is what it was before the first change."""
+"""The guest after rollback: everything is as found before the first change."""
 
 
-def test_everything_is_what_it_was(masks, siblings, topology, stored, remembered):
+def test_everything_is_as_found(masks, siblings, topology, stored, remembered):
     assert (masks, stored) == (remembered["masks"], remembered["stored"])
     assert (siblings, topology) == (remembered["siblings"], remembered["topology"])
 

@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A bare guest: what platform_info, verify and check mode say about it, and that nothing touches it."""
+"""A bare guest: what platform_info, verify and check mode say about it; nothing changes it."""
 
 import json
 import re
 
 
-def test_a_bare_guest_is_remembered(host, masks, stored, siblings, topology, boot, memory):
+def test_the_state_of_a_bare_guest_is_saved(host, masks, stored, siblings, topology, boot, memory):
     assert "CPU Topology" not in host.check_output("cat /proc/sysinfo")
     assert siblings == {f"cpu{number}": str(number) for number in range(4)}
     assert topology == "0"
@@ -16,13 +16,13 @@ def test_a_bare_guest_is_remembered(host, masks, stored, siblings, topology, boo
     memory.write_text(json.dumps(found))
 
 
-def test_platform_info_says_what_other_programs_say(platform):
+def test_platform_info_agrees_with_other_programs(platform):
     assert platform["architecture"] == "s390x"
     assert platform["virtualization"] == "kvm"
     assert platform["topology"]["facility"] is False
 
 
-def test_verify_fails_and_names_what_is_not_as_wanted(play, remembered):
+def test_verify_fails_and_names_each_difference(play, remembered):
     status, text, changed = play("verify")
     assert status != 0
     assert re.search(r"^guest +cpu_polarization +dispatching .*unsupported$", text, re.MULTILINE), text

@@ -13,14 +13,14 @@ def test_site_sets_them_on_probation(play):
     assert (status, changed) == (0, {"guest": 1}), text
 
 
-def test_systemd_guards_both(host, mask, topology):
+def test_systemd_guards_both_tunings(host, mask, topology):
     assert (mask, topology) == (0b0101, "1")
     for name in ("rps", "cpu_topology"):
         unit = host.check_output(f"systemctl show --property=ActiveState,UnitFileState {UNIT % name}")
         assert sorted(unit.split()) == ["ActiveState=active", "UnitFileState=enabled"]
 
 
-def test_its_process_comes_again_if_it_is_killed(host, eventually):
+def test_a_killed_guardian_is_restarted(host, eventually):
     main = f"systemctl show --property=MainPID --value {UNIT % 'rps'}"
     old = host.check_output(main)
     assert old != "0"
@@ -28,7 +28,7 @@ def test_its_process_comes_again_if_it_is_killed(host, eventually):
     assert eventually(lambda: host.check_output(main) not in (old, "0"))
 
 
-def test_one_is_confirmed(host, play, boot, memory, remembered):
+def test_one_tuning_is_confirmed(host, play, boot, memory, remembered):
     status, text, changed = play("confirm", "--tags", "cpu_topology")
     assert (status, changed) == (0, {"guest": 1}), text
     assert not host.file(f"/etc/systemd/system/{UNIT % 'cpu_topology'}").exists

@@ -1,14 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guest after a reboot: systemd and udev have set what is stored."""
+"""The guest after a reboot: systemd and udev have set the stored values."""
 
 
-def test_it_has_rebooted_without_a_failed_unit(host, boot, remembered):
+def test_the_guest_has_rebooted_without_a_failed_unit(host, boot, remembered):
     assert boot != remembered["boot"]
     assert host.run("systemctl is-system-running --wait").stdout.strip() == "running"
 
 
-def test_what_was_stored_is_set(siblings, topology, mask, stored, remembered):
+def test_the_stored_values_are_set(siblings, topology, mask, stored, remembered):
     assert (topology, mask) == ("1", 0b1111)
     assert siblings == {f"cpu{number}": "0-3" for number in range(4)}
     assert stored == remembered["kept"]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""sw_siblings false is a value like any other: each CPU by itself again, while the rest stays as it is."""
+"""sw_siblings false separates the CPUs again; everything else stays."""
 
 
 def test_site_separates_the_cpus(play):
@@ -8,7 +8,7 @@ def test_site_separates_the_cpus(play):
     assert (status, changed) == (0, {"guest": 1}), text
 
 
-def test_each_cpu_is_by_itself(siblings, topology, mask):
+def test_each_cpu_is_its_only_sibling(siblings, topology, mask):
     assert topology == "0"
     assert siblings == {f"cpu{number}": str(number) for number in range(4)}
     assert mask == 0b1111

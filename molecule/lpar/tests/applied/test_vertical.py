@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Both LPARs are vertical, and only the one that would not boot so has a file for that; a threshold is set."""
+"""Both LPARs are vertical; only the one that boots horizontal has a file for it. A threshold is set."""
 
 
 def test_every_cpu_is_vertical(kernel):
@@ -9,7 +9,7 @@ def test_every_cpu_is_vertical(kernel):
     assert [found[f"cpu{number}/polarization"] for number in range(4)] == ["vertical:medium"] * 4
 
 
-def test_only_what_the_kernel_does_not_do_by_itself_is_stored(name, stored, remembered):
+def test_only_values_that_differ_from_the_kernel_s_own_at_boot_are_stored(name, stored, remembered):
     added = [line.split()[1] for line in stored.splitlines() if line not in remembered["stored"]]
     tuning = {"lpar61": "cpu_polarization", "lpar612": "hiperdispatch"}[name]
     assert added == [

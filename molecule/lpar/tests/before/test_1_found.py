@@ -7,7 +7,7 @@ import json
 CPUS = [f"cpu{number}" for number in range(4)]
 
 
-def test_an_untouched_lpar_is_remembered(host, name, kernel, stored, memory):
+def test_the_state_of_an_untouched_lpar_is_saved(host, name, kernel, stored, memory):
     found = kernel()
     shown = {"lpar61": ("0", "horizontal"), "lpar612": ("1", "vertical:medium")}[name]
     assert found["dispatching"] == shown[0]

@@ -8,7 +8,7 @@ POLARIZATION = {"lpar61": "drifted", "lpar612": "compliant"}
 HIPERDISPATCH = {"lpar61": "unsupported", "lpar612": "drifted"}
 
 
-def test_verify_finds_what_each_kernel_lacks(told, name):
+def test_verify_finds_the_missing_features_of_each_kernel(told, name):
     status, text, verdicts, _changed = told("verify")
     assert status != 0
     assert verdicts == {

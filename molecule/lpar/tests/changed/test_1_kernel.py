@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""LPARs with CPU 2 offline and CPU 3 out of the configuration: the older one vertical, the newer one horizontal."""
+"""LPARs with CPU 2 offline and CPU 3 deconfigured: the older one vertical, the newer one horizontal."""
 
 import json
 
@@ -16,7 +16,7 @@ AT_BOOT = {
 
 @pytest.fixture
 def as_wanted(name, kernel):
-    """Whether the CPUs that are left show the mode of this LPAR."""
+    """Return a function that tells whether the remaining CPUs have the mode of this LPAR."""
 
     def look():
         found = kernel()
@@ -29,13 +29,13 @@ def as_wanted(name, kernel):
     return look
 
 
-def test_the_cpus_that_are_left_have_the_mode(kernel, as_wanted):
+def test_the_remaining_cpus_have_the_mode(kernel, as_wanted):
     found = kernel()
     assert (found["online"], found["cpu3/configure"]) == ("0-1", "0")
     assert as_wanted(), found
 
 
-def test_what_is_stored_sets_it_at_boot(host, name, kernel, as_wanted):
+def test_the_stored_files_set_it_at_boot(host, name, kernel, as_wanted):
     host.check_output(AT_BOOT[name])
     assert as_wanted()
     if name == "lpar612":
@@ -44,7 +44,7 @@ def test_what_is_stored_sets_it_at_boot(host, name, kernel, as_wanted):
         assert values == ("0", "15")
 
 
-def test_platform_info_says_what_lscpu_says(host, platform):
+def test_platform_info_agrees_with_lscpu(host, platform):
     each = json.loads(host.check_output("lscpu -J --all --extended=CPU,CONFIGURED,POLARIZATION"))["cpus"]
     shown = [{"-": "unknown", "vert-medium": "vertical_medium"}.get(cpu["polarization"], "horizontal") for cpu in each]
     assert platform["virtualization"] == "lpar"

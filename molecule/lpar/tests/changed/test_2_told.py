@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What verify says about both LPARs, each with its own wanted mode, while CPUs are missing."""
+"""What verify says about both LPARs, each with its own requested mode, while CPUs are missing."""
 
 import re
 
@@ -16,7 +16,7 @@ def test_verify_agrees(told):
     assert re.search(said, text, re.MULTILINE), text
 
 
-def test_hiperdispatch_on_horizontal_cpus_is_drift_that_names_the_other_tuning(told, name):
+def test_hiperdispatch_on_horizontal_cpus_is_drift_and_names_the_other_tuning(told, name):
     _status, text, verdicts, _changed = told("verify", "--extra-vars", MODE)
     assert verdicts["hiperdispatch"] == {"lpar61": "unsupported", "lpar612": "drifted"}[name], text
     said = r"^lpar612.*: the CPUs are horizontal now, and HiperDispatch acts on vertical CPUs only"

@@ -22,13 +22,13 @@ def test_both_states_were_measured(report):
     assert report["problems"] == []
 
 
-def test_it_shows_the_change(report):
+def test_the_report_shows_the_change(report):
     (change,) = report["changes"]
     assert (change["host"], change["name"], change["took_effect"]) == ("lpar61", "cpu_polarization", True)
     assert change["before"]["running"] == {"dispatching": "horizontal"}
     assert change["after"]["running"] == {"dispatching": "vertical"}
 
 
-def test_the_lpar_is_left_as_it_was_found(kernel, stored, remembered):
+def test_the_lpar_is_as_found(kernel, stored, remembered):
     assert kernel() == remembered["kernel"]
     assert stored == remembered["stored"]

@@ -32,7 +32,7 @@ def test_each_run_has_its_figure_and_the_cpu_time_of_both_ends(name):
             assert run["cpu"]["client"]["process_s"] is not None and run["cpu"]["server"]["user_s"] is not None
 
 
-def test_units_of_work_per_second(name):
+def test_units_of_work_are_counted_per_second(name):
     for item in records(name, "command-masks"):
         assert item["workload"]["metric"] == {"name": "units_per_s", "unit": "line/s", "better": "higher"}
         assert all(run["metrics"]["units"] == 1 and run["metrics"]["units_per_s"] > 0 for run in item["runs"])
@@ -46,5 +46,5 @@ def test_the_report_names_metric_and_direction(name, report):
     assert "command-copy" in (RESULTS / "report.html").read_text()
 
 
-def test_the_round_was_cleaned_up(host):
+def test_the_cleanup_command_has_run(host):
     assert host.file("/root/cleaned_up").exists

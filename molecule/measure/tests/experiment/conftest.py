@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests of interrupted and failed experiments share."""
+"""Fixtures for interrupted and failed experiments."""
 
 import os
 
@@ -11,7 +11,7 @@ LEVELS = {"off": {"rps_state": "off", "rps_cpus": "all"}, "first": {"rps_state":
 
 @pytest.fixture
 def short():
-    """The variables of a short experiment of two levels, with its results folder."""
+    """Return the variables of a short experiment with two levels, and its results folder."""
     return {
         "zpower_results": os.path.join(os.environ["MOLECULE_EPHEMERAL_DIRECTORY"], "results"),
         "experiment_factors": [{"name": "rps", "levels": [{"name": name, "vars": LEVELS[name]} for name in LEVELS]}],

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hosts after an experiment: every level was in the kernel while it was measured, and all of it is as it was before."""
+"""Hosts after an experiment: every level was active while it was measured, and everything is as before."""
 
 import json
 import os
@@ -18,12 +18,12 @@ def report():
 
 
 def masks_of(name, level, number):
-    """The masks that the host had while this level was measured."""
+    """Return the masks of the host while this level was measured."""
     (record,) = json.loads((RESULTS / name / f"tunings-{level}-{number}.json").read_text())["tunings"]
     return {queue: int(record["after"]["running"][queue].replace(",", ""), 16) for queue in QUEUES}
 
 
-def test_each_level_was_in_force_in_each_block(name, online):
+def test_each_level_was_active_in_each_block(name, online):
     wanted = {"found": online, "off": 0, "first": 1}
     for number in (1, 2):
         assert {level: masks_of(name, level, number) for level in wanted} == {
@@ -46,7 +46,7 @@ def test_so_few_rounds_have_no_winner(report):
     assert [session["failures"] for session in outcome["progress"]["sessions"]] == [{}]
 
 
-def test_the_host_is_tuned_as_before_and_no_checkpoint_is_left(host, online, told):
+def test_the_host_is_tuned_as_before_and_has_no_checkpoint(host, online, told):
     assert not host.check_output("ls /var/lib/zpower_sap_tuning | grep checkpoint || true")
     for queue in QUEUES:
         text = host.file(f"/sys/class/net/hsi0/queues/{queue}/rps_cpus").content_string

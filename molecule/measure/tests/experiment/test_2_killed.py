@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The controller is interrupted, and then dies, in the middle of an experiment.
+"""The controller is interrupted, and then killed, in the middle of an experiment.
 
-The host goes back by itself each time, and the same command goes on.
+The host takes its values back by itself each time, and the same command continues.
 """
 
 import json
@@ -23,21 +23,21 @@ LOOK = (
 LEASE = 60  # longer than a step of one host under load, and short enough to wait for
 
 
-def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, play, short, eventually):
+def test_a_run_that_is_gone_leaves_the_host_as_found_and_can_be_continued(host, play, short, eventually):
     arguments = ["--limit", HOST, "-e", json.dumps({**short, "experiment_lease": LEASE, "zpower_change": CHANGE})]
     folder = Path(short["zpower_results"], CHANGE, HOST)
     found = host.check_output(LOOK)
 
     def as_found():
-        # while the host goes back, files vanish between find and sha256sum, which then fails
+        # while the host takes its values back, files vanish between find and sha256sum, which then fails
         return host.run(LOOK).stdout.strip() == found.strip()
 
     for how in (signal.SIGINT, signal.SIGKILL):
         run = Run(how, folder, arguments)
-        # Another level than what was found is set. A look at the host would take too long on a busy machine: the other
-        # steps may be over then.
+        # A level that differs from the original values is set. Reading the host would take too long on a busy machine:
+        # the other steps may be over by then.
         assert eventually(lambda run=run: run.ended() or run.steps() > 0)
-        assert not run.ended(), f"it ended by itself, {FOLDER}/gone-{how.name}.log tells why"
+        assert not run.ended(), f"it ended by itself; see {FOLDER}/gone-{how.name}.log"
         run.end(eventually)
         assert "changed" in run.verdicts()
         assert eventually(as_found)
@@ -53,12 +53,12 @@ def test_a_run_that_is_gone_leaves_the_host_as_it_was_and_can_go_on(host, play, 
 
 
 class Run:
-    """An experiment that was started, and the steps that it began."""
+    """A running experiment, and the steps that it has begun."""
 
     def __init__(self, how, folder, arguments):
         self._how, self._folder = how, folder
         self._began = time.time()
-        # what is started in the background ignores SIGINT, and so would all that it starts
+        # programs started in the background ignore SIGINT, and so do their children
         command = ["env", "--default-signal=INT", "ansible-playbook", "zpower.sap_tuning.experiment", *arguments]
         with (FOLDER / f"gone-{how.name}.log").open("w") as log:
             self._process = subprocess.Popen(command, cwd=CHECKOUT, stdout=log, stderr=log, start_new_session=True)
@@ -76,7 +76,7 @@ class Run:
         return [path for path in self._folder.glob("tunings-*") if path.stat().st_mtime > self._began]
 
     def end(self, eventually):
-        """Send the signal. Python loses an interrupt that arrives while it forks: a user would press Ctrl-C again."""
+        """Send the signal. Python loses an interrupt that arrives during a fork; a user would press Ctrl-C again."""
         try:
             begun = self.steps()
             os.killpg(self._process.pid, self._how)

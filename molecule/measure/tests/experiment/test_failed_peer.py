@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One host fails, and the other one measures against it: nothing is measured against a level that stayed behind."""
+"""One host fails while the other one measures against it: nothing is measured against a host at an old level."""
 
 import json
 from pathlib import Path
 
-# the host that fails: what is played, at which of its steps, how much the other one has of it, and what is said
+# the host that fails: playbook, steps that fail, number of steps of the other host, and the message
 CASES = {
     "app1": ("experiment", ["off-1", "first-1"], 0, "was not in the state"),
     # its order, drawn from the name of the change, begins with after, before, before
@@ -19,7 +19,7 @@ def test_nothing_is_measured_against_a_host_that_stayed_behind(name, play, short
     change = f"behind-{name}"
     other = next(host for host in CASES if host != name)
     for step in steps:
-        # where its record is to lie, a folder lies
+        # a folder in the place of the record
         results.joinpath(change, name, f"{step}-pingpong-1000B-{other}.json").mkdir(parents=True)
     status, text, _changed = play(playbook, "-e", json.dumps({**short, "measure_rounds": 2, "zpower_change": change}))
     assert status != 0

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Nothing happens in check mode; a controller that dies in batch 2 leaves a clear state."""
+"""Check mode changes nothing; a controller that dies in batch 2 leaves a clear state."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ CHANGE = "site"
 
 @pytest.fixture(scope="module", name="story")
 def fixture_story(site, kept):
-    """The whole story, run by run."""
+    """Return the results of all runs by name."""
     return dict(told(site, kept))
 
 
@@ -51,12 +51,12 @@ def test_the_plan_changes_nothing(story):
     assert story["after the plan"] == (False, story["first"])
 
 
-def test_two_at_once_are_refused(story):
-    assert story["soaked"], "it ended before its second batch did, killed.log tells why"
+def test_a_second_run_at_the_same_time_is_refused(story):
+    assert story["soaked"], "the run ended before its second batch; see killed.log"
     assert story["running"].code == 2 and "Rollout site is running: its run r" in story["running"].said
 
 
-def test_the_state_of_a_killed_rollout_is_known(story):
+def test_the_state_of_a_killed_rollout_is_kept(story):
     state, look = story["killed"]
     assert [batch["state"] for batch in state["batches"]] == ["good", "running", "waiting"]
     assert [run["ended"] is None for run in state["runs"]][-1]
@@ -64,7 +64,7 @@ def test_the_state_of_a_killed_rollout_is_known(story):
     assert touched == {"app1", "app2", "app3", "app4"}
 
 
-def test_other_values_are_refused(story):
+def test_other_requested_values_are_refused(story):
     assert story["refused"].code == 2
     assert "Rollout site was begun with another plan: the wanted values of app1 are others" in story["refused"].said
     assert story["after the refusal"] == story["killed"]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rollout was continued by converge, and started once more by idempotence."""
+"""The rollout that converge continued and idempotence started once more."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def fixture_state(site):
     return site.state(CHANGE)
 
 
-def test_it_is_complete_and_the_summary_lies_beside_it(state, site):
+def test_the_rollout_is_complete_and_its_summary_is_written(state, site):
     assert state["result"] == "complete"
     assert state["headline"] == "All 12 hosts in 3 batches are confirmed."
     # the killed batch had a second attempt
@@ -28,8 +28,8 @@ def test_every_host_is_confirmed(state, site):
     assert {(host["outcome"], host["values"], host["changed"]) for host in hosts.values()} == {("ok", "confirmed", 1)}
 
 
-def test_a_start_of_a_complete_rollout_is_no_run(state):
-    """One was killed, and one continued; the one that found nothing to do is not among them."""
+def test_starting_a_complete_rollout_adds_no_run(state):
+    """One run was killed and one continued; the one that found nothing to do is not recorded."""
     assert len(state["runs"]) == 2
 
 

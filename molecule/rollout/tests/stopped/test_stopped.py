@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rollouts that stop: a canary drifts, a host dies, and a host gets slower. All hosts have values of an earlier
-rollout, to which a batch that stops goes back.
+"""Rollouts that stop: a canary drifts, a host dies, and a host becomes slower. All hosts have values of an earlier
+rollout, which a stopped batch restores.
 """
 
 import os
@@ -16,7 +16,7 @@ DRIFTING_QUEUE = "/sys/class/net/hsi0/queues/rx-2/rps_cpus"
 WITHIN = 90
 GUARD = {
     "rollout_guard": True,
-    # the shaped network is many times slower; what a busy machine does must not stop the first batch
+    # the shaped network is many times slower; the noise of a busy machine must not stop the first batch
     "rollout_guard_cpu_pct": 1000,
     "report_material_pct": 100,
     "measure_tool": "pingpong",
@@ -32,7 +32,7 @@ SHAPE = "tc qdisc add dev hsi0 root tbf rate 3mbit burst 1600 limit 30000"
 
 @pytest.fixture(scope="module", name="story")
 def fixture_story(site):
-    """The whole story, run by run."""
+    """Return the results of all runs by name."""
     return dict(told(site))
 
 
@@ -67,7 +67,7 @@ def told(site):
 
 
 def of(state, number):
-    """Outcome and values of each host of a batch."""
+    """Return outcome and values of each host of a batch."""
     return {name: (host["outcome"], host["values"]) for name, host in state["batches"][number - 1]["hosts"].items()}
 
 
@@ -80,7 +80,7 @@ def test_a_canary_that_drifts_stops_the_rollout(story):
     assert "hsi0 rx-2" in state["headline"] and state["headline"] in said
 
 
-def test_the_canary_is_as_it_was_and_nobody_else_was_touched(story):
+def test_the_canary_has_its_old_values_and_no_other_host_was_touched(story):
     _state, look = story["after the drift"]
     assert look == story["before"]
 
@@ -96,17 +96,17 @@ def test_a_host_that_is_cut_off_stops_the_rollout(story):
     assert DYING in state["headline"]
 
 
-def test_the_others_of_its_batch_are_taken_back(story):
+def test_the_other_hosts_of_its_batch_are_taken_back(story):
     _state, look = story["after the death"]
     before = story["before"]
     assert {host for host in look if look[host] != before[host]} - {DYING} == {"app9"}, "the batch before it stays"
 
 
-def test_the_host_that_was_cut_off_takes_its_values_back_by_itself(story):
+def test_a_host_that_was_cut_off_takes_its_values_back_by_itself(story):
     assert story["alone"] == {DYING: story["before"][DYING]}
 
 
-def test_a_host_that_gets_slower_stops_the_rollout(story):
+def test_a_host_that_becomes_slower_stops_the_rollout(story):
     code, said = story["slow"]
     state, _look = story["after the slow host"]
     assert code == 2, said
@@ -117,7 +117,7 @@ def test_a_host_that_gets_slower_stops_the_rollout(story):
     assert found[SLOW] == "REGRESSED"
 
 
-def test_its_batch_has_exactly_the_values_of_before(story):
+def test_its_batch_has_exactly_the_earlier_values(story):
     state, look = story["after the slow host"]
     assert of(state, 2) == {"app3": ("ok", "taken back"), SLOW: ("ok", "taken back")}
     _state, before = story["after the death"]

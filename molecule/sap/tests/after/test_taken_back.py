@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""After rollback: every profile is what it was before the first change, byte for byte, and the instances run so."""
+"""After rollback, every profile is as found, byte for byte, and the instances use it."""
 
 
-def test_every_profile_is_what_it_was(profiles, stored, remembered):
+def test_every_profile_is_as_found(profiles, stored, remembered):
     assert profiles() == remembered["profiles"]
     assert stored == remembered["stored"]
 

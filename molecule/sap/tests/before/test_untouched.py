@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A system as it is found: what verify and check mode say about it, and that neither touches it."""
+"""An untouched system: what verify and check mode say about it; neither changes anything."""
 
 import json
 import re
 
 
-def test_a_system_is_remembered(host, name, profiles, work_processes, parameter, is_up, stored, memory):
+def test_the_state_of_a_system_is_saved(host, name, profiles, work_processes, parameter, is_up, stored, memory):
     found = profiles()
     assert is_up("D00") and (name == "app2" or is_up("ASCS01"))
     assert {(policy, priority) for _pid, policy, priority in work_processes()} == {(0, 0)}
@@ -35,7 +35,7 @@ def test_verify_fails_and_names_every_failing_value(name, told):
     assert "rsdb/ntab/entrycount: 128000, wanted 640000" in text
 
 
-def test_check_mode_predicts_what_is_to_be_stored(name, told, remembered, memory):
+def test_check_mode_predicts_the_stored_values(name, told, remembered, memory):
     status, text, changed = told("site", "--check", "--diff")
     assert status == 0, text
     assert changed["app1"] > 0 and changed["app2"] > 0
@@ -45,7 +45,7 @@ def test_check_mode_predicts_what_is_to_be_stored(name, told, remembered, memory
     memory.write_text(json.dumps({**remembered, "predicted": predicted}))
 
 
-def test_the_shared_profile_is_one_host_s_to_change(told):
+def test_only_one_host_changes_the_shared_profile(told):
     text = told("site", "--check", "--diff")[1]
     assert len(re.findall(r"^\+\S+DEFAULT\.PFL rsdb/ntab/entrycount \(stored\): 640000$", text, re.MULTILINE)) == 1
 

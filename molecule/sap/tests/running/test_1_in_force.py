@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Instances that were restarted because the user named them: the new values are in force, and the kernel agrees."""
+"""Instances that were restarted because the user named them: the new values are active, also in the kernel."""
 
 SCHED_RR = 2
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What goes wrong in a real system: one sentence, and profiles and instance are as they were."""
+"""Errors in a real system: one sentence each; profiles and instance are unchanged."""
 
 import functools
 import json
@@ -12,20 +12,20 @@ HOST = "app1"
 ORDERS = "/usr/sap/PRD/D00/work/standin/orders.json"
 D00 = {"sid": "PRD", "instance": "D00"}
 ONE_MORE = {**D00, "parameters": {"rdisp/wp_no_dia": "3"}}
-# Every restart of these tests takes that long, and the one with the old values has to come to its end in it.
+# Each restart in these tests takes this long, and the restart with the old values must end within it.
 TIMEOUT = 20
 RESTARTED = {**ONE_MORE, "restart": ["PRD_00"], "restart_timeout": TIMEOUT}
 
 
 @pytest.fixture
 def sap_profile(module):
-    """Call the module on this host: its result."""
+    """Return a function that calls the module on this host and returns its result."""
     return functools.partial(module, "sap_profile")
 
 
 @pytest.fixture
 def unchanged(profiles, is_up, parameter):
-    """The profiles before and after a test are the same, and the instance runs with the old value."""
+    """Check that a test leaves the profiles unchanged and the instance running with the old value."""
     before = profiles()
     yield
     assert profiles() == before
@@ -35,17 +35,17 @@ def unchanged(profiles, is_up, parameter):
 
 @pytest.fixture
 def ordered(broken):
-    """The instance's stand-in misbehaves as ordered for the length of a block."""
+    """Return a context manager in which the instance's stand-in misbehaves as ordered."""
     return lambda **orders: broken(f"echo '{json.dumps(orders)}' > {ORDERS}", f"rm {ORDERS}")
 
 
 def verdict(result):
-    """That of the only profile which a call was about."""
+    """Return the verdict of a result with one record."""
     (record,) = result["tuning"]
     return record["verdict"]
 
 
-def test_an_instance_that_dies_with_the_new_values(play, unchanged, work_processes, ordered):
+def test_an_instance_that_dies_of_new_values_gets_the_old_ones(play, unchanged, work_processes, ordered):
     before = work_processes()
     asked = {"sap_profile_profiles": [ONE_MORE], "sap_profile_restart": ["PRD_00"]}
     asked["sap_profile_restart_timeout"] = TIMEOUT
@@ -53,10 +53,10 @@ def test_an_instance_that_dies_with_the_new_values(play, unchanged, work_process
         status, text, _changed = play("site", "--limit", "app1", "-e", json.dumps(asked))
     assert status != 0
     assert f"PRD_00 did not come back within {TIMEOUT} s" in text
-    assert not {row[0] for row in before} & {row[0] for row in work_processes()}, "it was not even restarted"
+    assert not {row[0] for row in before} & {row[0] for row in work_processes()}, "it was not restarted"
 
 
-def test_an_instance_that_does_not_stop(sap_profile, unchanged, control, eventually, ordered):
+def test_an_instance_that_does_not_stop_keeps_its_profile(sap_profile, unchanged, control, eventually, ordered):
     with ordered(stop_hangs=True):
         result = sap_profile(**RESTARTED)
     assert control("D00", "Stop")[0] == 0
@@ -66,7 +66,7 @@ def test_an_instance_that_does_not_stop(sap_profile, unchanged, control, eventua
     assert f"did not stop within {TIMEOUT} s" in result["msg"]
 
 
-def test_a_profile_that_its_administrator_cannot_read(sap_profile, unchanged, broken):
+def test_a_profile_that_its_administrator_cannot_read_is_left_alone(sap_profile, unchanged, broken):
     path = "/sapmnt/PRD/profile/PRD_D00_app1"
     hide, show = f"chown root:root {path} && chmod 600 {path}", f"chown prdadm:sapsys {path} && chmod 640 {path}"
     with broken(hide, show):
@@ -75,8 +75,8 @@ def test_a_profile_that_its_administrator_cannot_read(sap_profile, unchanged, br
     assert f"cannot read {path}: Permission denied (as prdadm, the owner of the folder)" in result["msg"]
 
 
-def test_two_hosts_at_once(profiles):
-    """Each adds a line of its own to the shared profile: it is there whole, or that host was refused."""
+def test_two_hosts_at_once_lose_no_change(profiles):
+    """Each host adds a line of its own to the shared profile: the line is complete, or that host was refused."""
 
     def add(value):
         words = {"profile": "/sapmnt/PRD/profile/DEFAULT.PFL", "parameters": "{{ {'zz/' ~ inventory_hostname: %s} }}"}

@@ -25,7 +25,7 @@ QUICK = {
     "control": False,
     "run_seconds": 1,
 }
-# The process id of whoever runs enq_admin again and again on this host: the module.
+# Prints the process id of the program that runs enq_admin repeatedly on this host: the module.
 MODULE = """
 import glob, time
 while True:
@@ -43,13 +43,13 @@ while True:
 
 @pytest.fixture
 def locks(host):
-    """The number of locks in the table when asked, by the program itself."""
+    """Return a function that reads the number of locks with the program itself."""
     call = f"env LD_LIBRARY_PATH={EXE} {EXE}/enq_admin pf={PROFILE} --csv --no_color '--locks=1:*:*:*:*'"
     return lambda: int(host.check_output(call).partition("Current=")[2].partition(";")[0])
 
 
 def ask(where, **arguments):
-    """Call the module enqt on a host of the lab: its result."""
+    """Call the module enqt on a host of the lab and return its result."""
     command = ["ansible", where, "-m", "zpower.sap_tuning.enqt", "-a", json.dumps(arguments)]
     plain = dict(os.environ, ANSIBLE_FORCE_COLOR="0")
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=600, env=plain)
@@ -60,7 +60,7 @@ def ask(where, **arguments):
 
 @pytest.fixture(scope="module")
 def agent():
-    """The session of an agent on app1, which all tests share."""
+    """Return the session of an agent on app1, which all tests share."""
     session = ask("app1", side="server", sid="PRD", address="0.0.0.0")["session"]
     yield session
     ask("app1", side="server", state="stopped", session=session)

@@ -1,18 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guests after rollback: the settings are the kernel's own, and no file is left."""
+"""The guests after rollback: the settings are the kernel's defaults, and no file is left."""
 
 
-def test_everything_is_what_it_was(sysctls, stored, modules_at_boot, remembered):
+def test_everything_is_as_found(sysctls, stored, modules_at_boot, remembered):
     assert (sysctls["rmem"], sysctls["wmem"]) == ("65536", "65536")
     assert stored == remembered["stored"]
     assert modules_at_boot == ""
 
 
-def test_the_instance_is_on_tcp_again(host, profile, preloaded):
+def test_the_instance_uses_tcp_again(host, profile, preloaded):
     assert profile().splitlines()[-1] == "# last line" and "LD_PRELOAD" not in profile()
     assert preloaded == {False}
-    # no SMC socket is open, see below: these are the two work processes
+    # no SMC socket is open (see below), so these are the two work processes
     assert host.check_output("grep -c ':1389 01 ' /proc/net/tcp") == "2"
 
 

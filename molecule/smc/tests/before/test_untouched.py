@@ -1,18 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A guest that knows nothing of SMC: what is told about it, and that looking loads no module."""
+"""A guest without SMC: what is reported about it; reading it loads no module."""
 
 import json
 import re
 
 
-def test_a_bare_guest_is_remembered(stored, loaded, sysctls, memory):
+def test_the_state_of_a_bare_guest_is_saved(stored, loaded, sysctls, memory):
     assert (loaded, sysctls) == (False, {})
     assert "zpower" not in stored
     memory.write_text(json.dumps({"stored": stored}))
 
 
-def test_platform_info_knows_of_no_smc(module):
+def test_platform_info_reports_no_smc(module):
     assert module("platform_info")["ansible_facts"]["zpower_platform"]["smc"] is None
 
 
@@ -31,6 +31,6 @@ def test_verify_predicts_what_the_instance_lacks(record):
     assert "LD_PRELOAD: absent, wanted libsmc-preload.so" in text, text
 
 
-def test_looking_has_loaded_nothing(loaded, stored, remembered):
+def test_reading_has_loaded_no_module(loaded, stored, remembered):
     assert not loaded
     assert stored == remembered["stored"]

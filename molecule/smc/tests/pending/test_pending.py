@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The profile has the line, and the instance still runs as it was started: its connections are TCP."""
+"""The profile has the line, but the instance still runs as it was started: its connections use TCP."""
 
 
 def test_the_line_is_at_the_end_below_its_comment(profile, preloaded):
@@ -10,7 +10,7 @@ def test_the_line_is_at_the_end_below_its_comment(profile, preloaded):
     assert preloaded == {False}, "the instance runs without the library"
 
 
-def test_verify_waits_for_a_restart_and_says_how_connections_travel(record):
+def test_verify_waits_for_a_restart_and_reports_the_protocol_of_the_connections(record):
     _status, text = record()
     assert "not loaded is in force, libsmc-preload.so after a restart of the instance" in text, text
     assert "connections of PRD_00 now: 2 TCP, not opened as SMC" in text, text

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""While a connection is open: what the kernel tells platform_info and verify of it, and of a fallback beside it."""
+"""While a connection is open: what platform_info and verify report about it and about a fallback."""
 
 import json
 import re
@@ -8,25 +8,25 @@ import re
 import pytest
 
 
-def test_the_settings_are_in_force_and_kept(sysctls, modules_at_boot, host):
+def test_the_settings_are_active_and_stored(sysctls, modules_at_boot, host):
     assert (sysctls["rmem"], sysctls["wmem"]) == ("262144", "262144")
     assert "net.smc.wmem = 262144" in host.check_output("cat /etc/sysctl.d/91-zpower-sap-tuning-smc-sysctls.conf")
     assert "\nsmc\n" in modules_at_boot
 
 
-def test_platform_info_knows_device_connection_and_counters(module):
+def test_platform_info_reports_device_connection_and_counters(module):
     found = module("platform_info")["ansible_facts"]["zpower_platform"]["smc"]
     (device,) = found["devices"]
     assert (device["type"], device["name"], device["interface"], device["active"]) == ("SMCR", "rxe0", "enc3", True)
     assert (device["pnet_id"], device["pnet_id_by_user"], found["ueids"]) == ("SAPNET", True, ["SAP.EID.LAB"])
-    # the open one, and those of two work processes
+    # the open connection, and those of two work processes
     assert found["sockets"] == [{"peer": "10.99.0.2", "mode": "SMCR", "fallback": None, "count": 3}]
-    # four connections of the measurement's runs, those that found its number of loops, and the open ones
+    # four connections of the measurement's runs, those of its calibration, and the open ones
     assert found["stats"]["SMCR"]["client_v2"] >= 5
     assert found["stats"]["SMCR"]["bytes_sent"] > 100_000
 
 
-def test_verify_agrees_that_the_traffic_uses_smc(play):
+def test_verify_confirms_that_the_traffic_uses_smc(play):
     status, text, changed = play("verify")
     assert (status, changed) == (0, {"smc1": 0, "smc2": 0}), text
     for name in ("smc1", "smc2"):
@@ -45,7 +45,7 @@ def test_the_connections_of_the_instance_use_smc_r(record, preloaded, profile):
 
 @pytest.fixture
 def fallen(host):
-    """A connection beside it that falls back to TCP, because sshd opens no SMC sockets."""
+    """Open a connection that falls back to TCP, because sshd does not open SMC sockets."""
     host.check_output("systemd-run --unit=fallen /usr/bin/python3 /root/connected.py 10.99.0.2 22")
     yield
     host.check_output("systemctl stop fallen")
@@ -57,5 +57,5 @@ def test_verify_names_a_connection_that_fell_back(play, fallen):
     assert "3 SMCR, 1 TCP instead of SMC, 0x03010000 (the peer does not support SMC)" in text, text
 
 
-def test_what_is_stored_is_remembered(stored, boot, memory, remembered):
+def test_the_stored_files_are_saved_for_later(stored, boot, memory, remembered):
     memory.write_text(json.dumps({**remembered, "kept": stored, "boot": boot}))

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The guest after rollback: no UEID, and the kernel has its system EID on again; the instance is on TCP."""
+"""The guest after rollback: no UEID is set, the system EID is enabled again, and the instance uses TCP."""
 
 
-def test_everything_is_what_it_was(smc, tables, sysctls, stored, profile, preloaded, remembered):
+def test_everything_is_as_found(smc, tables, sysctls, stored, profile, preloaded, remembered):
     found = smc()
     assert (found["ueids"], found["sockets"], tables()["seid"][1]) == ([], [], 1)
     assert (sysctls["rmem"], stored) == ("65536", remembered["stored"])

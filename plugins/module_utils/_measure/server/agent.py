@@ -166,15 +166,6 @@ def is_running(session):
     return processes.is_same(session["pid"], session["start_time"])
 
 
-def _asked_to_stop(session):
-    """False if the server hangs, or another program answers at its port."""
-    with contextlib.closing(wire.Channel(local_target(session))) as channel:
-        try:
-            return bool(channel.request("stop"))
-        except MeasureError:
-            return False
-
-
 def stop(session):
     """End the server of this session on its own host; False if it had ended already.
 
@@ -183,8 +174,10 @@ def stop(session):
     """
     if not is_running(session):
         return False
-    if _asked_to_stop(session) and processes.wait_gone(session["pid"], session["start_time"], 8.0):
-        return True
+    # a server may hang, or another program answer at its port
+    with contextlib.closing(wire.Channel(local_target(session))) as channel, contextlib.suppress(MeasureError):
+        if channel.request("stop") and processes.wait_gone(session["pid"], session["start_time"], 8.0):
+            return True
     try:
         ended = processes.end(session["pid"], session["start_time"])
     except PermissionError as error:

@@ -8,7 +8,6 @@ import json
 import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
 
@@ -18,10 +17,8 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.zpower.sap_tuning.plugins.module_utils import _engine
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.places import folder_of
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins import DropIn
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _unused
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles.limits import limit_text
 from ansible_collections.zpower.sap_tuning.plugins.modules import tunings
 from basekernel import base_files
 from kernel import KernelHost
@@ -109,7 +106,6 @@ LIVES = {
     "applied, found, drifted and taken back": [
         (nothing, True, {}),
         (nothing, False, {}),
-        (nothing, True, {}),
         (nothing, False, {}),
         (drift, True, {}),
         (nothing, True, {"state": "restored"}),
@@ -126,26 +122,17 @@ LIVES = {
         (nothing, False, {"lease": 5}),
         (nothing, False, {"state": "restored"}),
     ],
-    "a probation above a tuned state, confirmed": [
+    "a probation above a tuned state": [
         (nothing, False, {}),
+        (drift, False, {"confirm_within": "0"}),
+        (nothing, False, {"confirm_within": "0", "state": "restored"}),
         (drift, True, {"confirm_within": "0"}),
         (nothing, False, {"confirm_within": "0"}),
-        (nothing, True, {}),
-        (nothing, False, {}),
-        (nothing, True, {"confirm_within": "0"}),
         (nothing, True, {"state": "confirmed"}),
         (nothing, False, {"state": "confirmed"}),
-        (nothing, True, {}),
-        (nothing, False, {"state": "confirmed"}),
-        (nothing, False, {"state": "restored"}),
-    ],
-    "a probation that is taken back": [
-        (nothing, True, {"confirm_within": "0"}),
-        (nothing, False, {"confirm_within": "0"}),
-        (nothing, False, {"confirm_within": "0", "state": "restored"}),
-        (drift, False, {"state": "confirmed"}),
         (nothing, False, {"confirm_within": "soon"}),
         (nothing, False, {"confirm_within": "0", "checkpoint": "trial"}),
+        (nothing, False, {"state": "restored"}),
     ],
     "no such option or value": [(nothing, False, {"colour": "red"}), (nothing, False, {"force": "perhaps"})],
 }
@@ -271,47 +258,14 @@ def test_an_unknown_tuning_is_an_error_before_anything_runs(more, tmp_path, host
     assert hosts[0].log == []
 
 
-# What a rollback finds of one tuning. Every other one was never used.
-
 LINUX = "/var/lib/zpower_sap_tuning"
 HOME = {name: lpar for name in ALL}
 HOME.update(cpu_topology=guest, hiperdispatch=vertical_lpar, qeth=osa, sap_profile=SapHost, smc=SmcSapHost)
 HOME.update(aix_device_attributes=AixHost, aix_tunables=AixHost, smc_r=AixHost)
 UNIT = "/etc/systemd/system/SAPPRD_00.service"
-STORED = {
-    "cpu_polarization": ["/etc/tmpfiles.d/91-zpower-sap-tuning-cpu-polarization.conf"],
-    "cpu_topology": ["/etc/sysctl.d/91-zpower-sap-tuning-cpu-topology.conf"],
-    "hiperdispatch": [
-        "/etc/sysctl.d/91-zpower-sap-tuning-hiperdispatch.conf",
-        "/etc/tmpfiles.d/91-zpower-sap-tuning-hiperdispatch.conf",
-    ],
-    "rps": [
-        "/etc/udev/rules.d/91-zpower-sap-tuning-rps.rules",
-        "/etc/sysctl.d/91-zpower-sap-tuning-rps.conf",
-    ],
-    "sap_profile": [UNIT + ".d/zpower-sap-tuning.conf", "/etc/security/limits.d/zpower-sap-tuning-prdadm.conf"],
-    "smc": [
-        "/etc/modules-load.d/91-zpower-sap-tuning-smc.conf",
-        "/etc/systemd/system/zpower-sap-tuning-smc.service",
-        "/etc/systemd/system/multi-user.target.wants/zpower-sap-tuning-smc.service",
-    ],
-    "smc_sysctls": [
-        "/etc/sysctl.d/91-zpower-sap-tuning-smc-sysctls.conf",
-        "/etc/modules-load.d/91-zpower-sap-tuning-smc-sysctls.conf",
-    ],
-    "system_base": [
-        "/etc/sysctl.d/91-zpower-sap-tuning-system-base.conf",
-        "/etc/security/limits.d/zz-zpower-sap-tuning-system-base.conf",
-        "/etc/udev/rules.d/91-zpower-sap-tuning-system-base.rules",
-    ],
-}
-RULE = 'SUBSYSTEM=="block", ACTION=="add|change", KERNEL=="sd*", TEST=="queue/scheduler", ATTR{queue/scheduler}="none"'
-# {file of system_base that its values in WANTED do not write: (block, text)}
-ON_REQUEST = {
-    STORED["system_base"][1]: ("nofile", "@sapsys - nofile 1048576"),
-    STORED["system_base"][2]: ("io_scheduler", RULE),
-}
-STORED = dict({kind.name: [kind.file("sysctl.d")] for kind in TABLES}, **STORED)
+OF_THE_MACHINE = ("proc", "sys", "sapmnt", "etc/fstab", "etc/tunables")
+# calls that leave files: each writes journals of its own
+LEAVING = ({}, {"checkpoint": "trial"}, {"checkpoint": "trial", "lease": 0}, {"confirm_within": "0"})
 
 
 def base():
@@ -323,39 +277,21 @@ def put(host, path, text="", mode=0o600):
     Host(host.root).write(path, text, mode)
 
 
-def apply(name, more=()):
+def make_ready(host, name):
+    """Give the host what a tuning needs to store its values."""
+    if name == "sap_profile":
+        put(host, UNIT)
+        os.makedirs(host.path("/etc/security/limits.d"))
+    if name == "smc":
+        os.makedirs(host.path("/run/systemd/system"))
+
+
+def apply(name):
     """A host on which the tuning is applied."""
 
     def act(host, own):
-        if name == "sap_profile":
-            put(host, UNIT)
-            os.makedirs(host.path("/etc/security/limits.d"))
-        if name == "smc":
-            os.makedirs(host.path("/run/systemd/system"))
-        wanted = dict(WANTED[name], **dict(more))
-        assert own({name: wanted}, False)[name]["changed"]
-
-    return act
-
-
-def only_journals(name, more=()):
-    """The journal, also if someone has removed the stored values."""
-
-    def act(host, own):
-        apply(name, more)(host, own)
-        for path in STORED.get(name, []):
-            host.remove(path)
-
-    return act
-
-
-def only_guardian(name):
-    """The files of a guardian that was killed."""
-
-    def act(host, _own):
-        put(host, base() + "/checkpoint-trial/%s.guardian" % name, "1")
-        lease = {"until": 0, "ends": "2026-11-22T00:00:00Z"}
-        put(host, base() + "/checkpoint-trial/lease.json", json.dumps(lease))
+        make_ready(host, name)
+        assert own({name: WANTED[name]}, False)[name]["changed"]
 
     return act
 
@@ -367,59 +303,42 @@ def only_file(path, text=""):
     return act
 
 
-def stored(name, path):
-    """A block, or a whole file, without a journal."""
-
-    def act(host, own):
-        if name == "sap_profile":
-            put(host, path, limit_text(path), 0o644)
-        elif path in ON_REQUEST:
-            DropIn(host, path, "# of system_base\n").put(*ON_REQUEST[path])
-        else:
-            apply(name)(host, own)
-            shutil.rmtree(host.path(base()))
-            for other in set(STORED[name]) - {path}:
-                host.remove(other)
-            assert os.path.lexists(host.path(path))
-
-    return act
-
-
-def temporary(path):
-    folder, name = os.path.split(path)
-    return "%s/.zpower-%s.k4x" % (folder, name)
-
-
 def in_base(text):
     return lambda: base() + "/" + text
 
 
-def in_the_sample(name, what):
-    """Whether what is left of a tuning is looked for in each change: all kinds of rps, some of the others."""
-    return what.startswith(("applied", "block in")) or (name == "rps" and "/" not in what)
+def drop_ins(host, name):
+    """The paths of all drop-in files that a tuning may write on a host."""
+    tuning = tunings.tuning_class(name)
+    params = ArgumentSpecValidator(entry_point.argument_spec(tuning)).validate({"state": "restored"})
+    return {drop_in.path for drop_in in tuning(host, params.validated_parameters).drop_ins}
 
 
-REMAINS = [
-    pytest.param(name, act, id=name + " " + what, marks=[] if in_the_sample(name, what) else pytest.mark.nightly)
-    for name in ALL
-    for what, act in [
-        ("applied", apply(name)),
-        ("journal", only_journals(name)),
-        ("journal of a checkpoint", only_journals(name, {"checkpoint": "trial"})),
-        ("journals", only_journals(name, {"checkpoint": "trial", "lease": 0})),
-        ("journal of a probation", only_journals(name, {"confirm_within": "0"})),
-        ("broken journal", only_file(in_base(name + ".json"), "{")),
-        ("no journal", only_file(in_base(name + ".json"), "[]")),
-        ("guardian", only_guardian(name)),
-        ("lock", only_file(in_base(name + ".lock"))),
-        ("journal being written", only_file(in_base(".zpower-%s.json.k4x" % name))),
-        ("lease being written", only_file(in_base("checkpoint-trial/.zpower-%s.lease.k4x" % name))),
-        ("lease not yet in force", only_file(in_base("checkpoint-trial/%s.lease" % name))),
-    ]
-    + [("block in " + path, stored(name, path)) for path in STORED.get(name, [])]
-    + [("nothing but " + path, only_file(path, "# by hand\n")) for path in STORED.get(name, [])]
-    + [("file being written: " + path, only_file(temporary(path))) for path in STORED.get(name, [])]
-]
+@pytest.mark.gate
+@pytest.mark.parametrize("name", ALL)
+def test_a_tuning_is_used_if_one_of_its_files_is_left(name, tmp_path, monkeypatch, hosts, own):
+    if HOME[name] is AixHost:
+        monkeypatch.setattr(platform, "system", lambda: "AIX")
+    host = HOME[name](tmp_path / "host")
+    hosts.append(host)
+    make_ready(host, name)
+    before, written = set(left(host)), drop_ins(host, name)
+    for more in LEAVING:
+        own({name: dict(WANTED[name], **more)}, False)
+        written |= {"/" + path for path in set(left(host)) - before if not path.startswith(OF_THE_MACHINE)}
+        own({name: dict(more, state="restored")}, False)
+    assert base() + "/" + name + ".json" in written
+    written |= {base() + "/checkpoint-trial/" + name + end for end in (".guardian", ".lease")}
+    written |= {"%s/.zpower-%s.k4x" % os.path.split(path) for path in written}  # being written when the run was killed
+    found = {}
+    for number, path in enumerate(sorted(written)):
+        hosts.append(KernelHost(tmp_path / str(number)))
+        put(hosts[-1], path)
+        if name == "sap_profile":
+            put(hosts[-1], UNIT)
+        found[path] = _unused.unused(ALL)
+    of_all = {path for path in written if path.endswith(("/lease.json", "/.zpower-lease.json.k4x"))}
+    assert found == {path: [] if path in of_all else [one for one in ALL if one != name] for path in written}
 
 
 @pytest.fixture
@@ -466,20 +385,15 @@ def test_nothing_was_used(kind, act, pair):
     assert pair(kind, act) == ALL
 
 
-@pytest.mark.parametrize("name, act", REMAINS)
-def test_what_is_left_of_one_tuning_is_found(name, act, pair):
-    assert pair(HOME[name], act) == [other for other in ALL if other != name]
+@pytest.mark.parametrize("name", ALL)
+def test_an_applied_tuning_is_taken_back_and_no_other_one_looks(name, pair):
+    assert pair(HOME[name], apply(name)) == [other for other in ALL if other != name]
 
 
-def test_every_drop_in_file_of_a_tuning_is_looked_for(tmp_path):
-    for name, kind in HOME.items():
-        host = kind(tmp_path / name)
-        put(host, UNIT)
-        os.makedirs(host.path("/etc/security/limits.d"))
-        tuning = tunings.tuning_class(name)
-        params = ArgumentSpecValidator(entry_point.argument_spec(tuning)).validate({"state": "restored"})
-        paths = {drop_in.path for drop_in in tuning(host, params.validated_parameters).drop_ins}
-        assert paths - {"/etc/sysctl.d/91-zpower-sap-tuning-cpu-polarization.conf"} == set(STORED.get(name, []))
+@pytest.mark.parametrize("text", ["{", "[]", "# by hand\n"])
+def test_a_file_that_the_collection_did_not_write_is_left_to_its_tuning(text, pair):
+    path = "/etc/udev/rules.d/91-zpower-sap-tuning-rps.rules" if text.startswith("#") else LINUX + "/rps.json"
+    assert pair(lpar, only_file(path, text)) == [other for other in ALL if other != "rps"]
 
 
 def empty(path):

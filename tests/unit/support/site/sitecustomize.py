@@ -1,51 +1,46 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keeps the compiled code of modules that Python imports from a zip, which it would compile in every process.
+"""Keep the byte code of modules that Python imports from an archive, which it would otherwise compile in each process.
 
-A task of a play sends its module and 80 files of module_utils as a zip: half of its CPU time was their compilation. The
-name of a kept file is the hash of the source, so that changed source is compiled. For Python 3.8 and newer.
+Ansible sends a module and 80 files of module_utils as an archive; compiling them takes half of a task's CPU time, and
+most of it in an emulated LPAR (molecule/shared/lpar.py). The name of a kept file contains the hash of its source. For
+Python 3.8 and newer.
 """
 
+import _imp
+import contextlib
+import marshal
 import os
 import sys
 import zipimport
 
-FOLDER = os.path.join(
-    os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 4)),
-    ".cache",
-    "code",
-    "%s-%x" % (sys.implementation.cache_tag, sys.hexversion),
-)
+UP = [os.pardir] * 4  # from this file to the checkout; in an LPAR, to the root
+FOLDER = os.path.join(os.path.abspath(os.path.join(os.path.dirname(__file__), *UP)), ".cache", "code")
+FOLDER = os.path.join(FOLDER, "%s-%x" % (sys.implementation.cache_tag, sys.hexversion))
+SEED = 0x5EED
 
 
-def kept(compile_source):
-    """The same function, with its results in files."""
+def keeping(compile_source):
+    """Return the same function with its results in files."""
 
     def code_of(path, source):
-        import _imp  # noqa: PLC0415  (most programs import nothing from a zip)
-        import hashlib  # noqa: PLC0415
-        import marshal  # noqa: PLC0415
-
-        name = os.path.join(FOLDER, hashlib.sha256(source).hexdigest())
-        try:
-            with open(name, "rb") as stream:
+        kept = os.path.join(FOLDER, "%s-%s" % (os.path.basename(path), _imp.source_hash(SEED, source).hex()))
+        with contextlib.suppress(OSError, ValueError, EOFError, TypeError):
+            with open(kept, "rb") as stream:
                 code = marshal.loads(stream.read())
             _imp._fix_co_filename(code, path)
             return code
-        except OSError:
-            code = compile_source(path, source)
-        new = "%s.%d" % (name, os.getpid())
-        try:
+        code = compile_source(path, source)
+        with contextlib.suppress(OSError):  # another user, or a full disk: the code is compiled again
             os.makedirs(FOLDER, exist_ok=True)
+            new = "%s.%d" % (kept, os.getpid())
             with open(new, "wb") as stream:
                 stream.write(marshal.dumps(code))
-            os.rename(new, name)
-        except OSError:
-            pass  # another user, or a full disk: the code is compiled again
+            os.rename(new, kept)
         return code
 
     return code_of
 
 
 if hasattr(zipimport, "_compile_source"):
-    zipimport._compile_source = kept(zipimport._compile_source)
+    zipimport._compile_source = keeping(zipimport._compile_source)

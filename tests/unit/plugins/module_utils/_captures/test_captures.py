@@ -84,14 +84,17 @@ def test_an_archive_reads_like_the_machine(opened, tmp_path, form):
     assert host.missed == [] or form == "sos"
 
 
-@pytest.mark.parametrize("name", ["lpar-linux-6.12-vertical-cpu2-offline", "kvm-linux-6.12-topology-1-cpu2-offline"])
-def test_facts_of_a_real_kernel_are_the_same_in_each_form(tmp_path, name):
+@pytest.mark.parametrize(
+    "name, online",
+    [("lpar-linux-6.12-vertical-cpu2-offline-cpu3-deconfigured", 2), ("kvm-linux-6.12-topology-1-cpu2-offline", 3)],
+)
+def test_facts_of_a_real_kernel_are_the_same_in_each_form(tmp_path, name, online):
     root, path = tmp_path / "machine", tmp_path / "capture"
     root.mkdir()
     captured.plant(name, root)
     entries = captured.entries(name)
     wanted = facts(reading.opened(str(root)), "Linux")
-    assert wanted["cpus"]["online"]["count"] == 3 and wanted["machine_type"]
+    assert wanted["cpus"]["online"]["count"] == online and wanted["machine_type"]
     for form in (captures.plain(entries), captures.dbginfo(entries, values={}), captures.sos(entries)):
         path.write_bytes(form)
         assert facts(reading.opened(str(path)), "Linux") == wanted

@@ -47,7 +47,6 @@ def cpus(online, offline="", deconfigured=""):
 LPARS = {
     "horizontal": ("horizontal", counts(horizontal=4), cpus((4, "0-3")), 4),
     "vertical": ("vertical", counts(medium=4), cpus((4, "0-3")), 4),
-    "vertical-cpu2-offline": ("vertical", counts(medium=4), cpus((3, "0-1,3"), (1, "2")), 4),
     "vertical-cpu2-offline-cpu3-deconfigured": (
         "vertical",
         counts(medium=3, unknown=1),

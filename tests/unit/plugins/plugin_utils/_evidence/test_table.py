@@ -12,7 +12,7 @@ from typing import Any
 import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, files, table, values
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import VERDICTS
 from evidence_samples import build, result, row, run, waiver
 from pages import Page
 
