@@ -34,12 +34,12 @@ def test_a_link_leads_to_where_the_site_has_the_file(path: str, link: str, new: 
     assert found == f"A [text]({new}) and [more](https://example.com/).{code}"
 
 
-def test_a_link_to_a_file_that_the_site_has_not_is_an_error() -> None:
+def test_a_link_to_a_file_that_is_not_on_the_site_is_an_error() -> None:
     with pytest.raises(SystemExit, match=r"docs/start\.md: \.\./tests/conftest\.py"):
         make_site.page(PurePosixPath("docs/start.md"), "[text](../tests/conftest.py)")
 
 
-def test_a_link_of_a_readme_that_leads_nowhere_is_found(tmp_path: Path) -> None:
+def test_a_readme_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
     (tmp_path / "other.md").write_text("# Here\n")
     page = tmp_path / "README.md"
     page.write_text(

@@ -43,7 +43,7 @@ WARNING = r"zpower\.sap_tuning\.(\w+) has been deprecated\. Use (\S+)" + END
 OPTION = r"The option state of zpower\.sap_tuning\.(\w+) is called event" + END
 
 
-def test_old_names_work_and_ansible_warns_of_each_once(tmp_path: Path) -> None:
+def test_old_names_work_and_ansible_warns_about_each_once(tmp_path: Path) -> None:
     calls: list[tuple[str, str, dict[str, Any], str]] = [
         (old, old, options, words) for old, (options, words) in CALLS.items()
     ]
