@@ -5,11 +5,9 @@ ansible-core has its own environment below .nox. tests/sessions.py runs two sess
 cannot run fails.
 """
 
-import fcntl
 import importlib.metadata
 import json
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -17,7 +15,6 @@ import sys
 import tarfile
 import tempfile
 from pathlib import Path
-from typing import NoReturn
 
 import antsibull_nox
 import nox
@@ -26,18 +23,29 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "tests"))
 
 import archive  # noqa: E402
-import checkout  # noqa: E402
 import pythons  # noqa: E402
 import release as checks  # noqa: E402
+import spelling  # noqa: E402
+from environments import (  # noqa: E402
+    BIN,
+    CACHE,
+    LINK,
+    NOX,
+    OLDEST_CORE,
+    OLDEST_PYTHONS,
+    RELEASE,
+    ansible_test,
+    controller,
+    environment,
+    missing,
+    molecule_test,
+    needs_root,
+    release_core,
+    shell,
+    tree,
+)
 
-BIN = HERE / ".venv" / "bin"
-NOX = HERE / ".nox"
-CACHE = HERE / ".cache"
-COLLECTIONS = CACHE / "collections"
-LINK = COLLECTIONS / "ansible_collections" / "zpower" / "sap_tuning"
-OLDEST_CORE = "ansible-core==2.16.19"
 ALL_PYTHONS = [f"3.{minor}" for minor in range(6, 15)]
-OLDEST_PYTHONS = ["3.12", "3.11"]  # ansible-core 2.16 supports 3.10 to 3.12, molecule needs 3.11
 TARGET_TESTS = ["tests/unit/plugins/module_utils", "tests/unit/plugins/modules"]
 # Left out of unit(oldest), because ruff lets nothing there import ansible-core (TID251 in pyproject.toml).
 WITHOUT_CORE = "tests/unit/plugins/plugin_utils"
@@ -59,20 +67,6 @@ SCENARIOS = sorted({path.parent.name for path in HERE.glob("molecule/*/molecule.
 CORES = ["newest", "oldest"]
 # (core, scenario): on the oldest core only those with most modules and roles
 LABS = [*(("newest", scenario) for scenario in SCENARIOS), ("oldest", "default"), ("oldest", "sap")]
-# What a release is tried on, each with the oldest and the newest Python of its controller that is pinned here.
-RELEASE_CORES = {
-    OLDEST_CORE: ["3.10", "3.12"],
-    "ansible-core==2.17.14": ["3.11", "3.12"],
-    "ansible-core==2.18.19": ["3.11", "3.13"],
-    "ansible-core==2.19.14": ["3.11", "3.13"],
-    "ansible-core==2.20.10": ["3.12", "3.13"],
-    "ansible-core==2.21.5": ["3.12", "3.13"],
-}
-RELEASE = {
-    f"{core.partition('==')[2].rpartition('.')[0]}-{python}": (core, python)
-    for core, versions in RELEASE_CORES.items()
-    for python in versions
-}
 # Whole sanity of the cores before the newest, for a release.
 BETWEEN = ["2.16-3.12", "2.17-3.12", "2.18-3.13", "2.19-3.13", "2.20-3.13"]
 # The tests of ansible-test sanity that depend on ansible-core or on the Python of a host.
@@ -85,29 +79,6 @@ SANITY = {
     "pylint": ("newest", ALL_PYTHONS, ["--test", "pylint"]),
     "oldest": ("oldest", OLDEST_SANITY_PYTHONS, ["--test", *OF_THE_CORE]),
 }
-# Texts for users, in which codespell looks for misspelt words and for the phrases of tests/docs/phrases.txt.
-TEXTS = [
-    "*.md",
-    "docs",
-    "changelogs",
-    "playbooks",
-    "roles",
-    "plugins",
-    "tests/reference.yml",
-]
-PHRASES = HERE / "tests" / "docs" / "phrases.txt"
-# Where a phrase is right.
-RIGHT = [
-    "some of which",
-    "each of which",
-    "there is no",
-    "there are no",
-    "is no longer",
-    "are no longer",
-    "is no more",
-    "most of which",
-    "so much as",
-]
 # ruff and the unit sessions look at the tests, which are not in the archive.
 SANITY_COMMAND = ["sanity", "--exclude", "tests/", "--exclude", "molecule/"]
 # Automation Hub leaves these tests out.
@@ -121,98 +92,6 @@ nox.options.sessions = ["quick"]
 antsibull_nox.load_antsibull_nox_toml()
 
 
-def missing(session: nox.Session, why: str) -> NoReturn:
-    """End a session that cannot run here: as failed in CI, otherwise as SKIPPED with the reason."""
-    if os.environ.get("CI") == "true":
-        session.error(why)
-    session.skip("SKIPPED: " + why)
-
-
-def needs_root(session: nox.Session) -> None:
-    """End a session that makes network namespaces if that is not allowed here."""
-    if os.geteuid() != 0 and (
-        not shutil.which("sudo") or subprocess.run(["sudo", "-n", "true"], check=False).returncode
-    ):
-        missing(session, "the lab needs root, or sudo without a password")
-
-
-def environment(
-    session: nox.Session, name: str, versions: list[str], requirements: str, constrained: bool = True
-) -> Path:
-    """The bin folder of the virtual environment .nox/<name>, which is made again if Python or requirements change.
-
-    requirements: a file, or one requirement; constrained: with the versions of constraints.txt.
-    """
-    python = pythons.first(versions)
-    if python is None:
-        missing(session, f"no Python {' or '.join(versions)} on this machine")
-    folder = NOX / name
-    stamp = folder / "made-of"
-    from_file = requirements.endswith(".txt")
-    pins = [(HERE / file).read_text() for file in ([requirements] if from_file else []) + ["constraints.txt"]]
-    made_of = "\n".join([python, str(folder), requirements, *pins])
-    wanted = [*(["-c", "constraints.txt"] if constrained else []), *(["-r"] if from_file else []), requirements]
-    NOX.mkdir(exist_ok=True)
-    with (NOX / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not stamp.exists() or stamp.read_text() != made_of:
-            shutil.rmtree(folder, ignore_errors=True)
-            session.run(python, "-m", "venv", str(folder))
-            session.run(str(folder / "bin" / "python"), "-m", "pip", "install", "-q", *wanted)
-            stamp.write_text(made_of)
-    return folder / "bin"
-
-
-def controller(session: nox.Session, core: str) -> Path:
-    """The bin folder with the newest (.venv) or the oldest supported ansible-core."""
-    if core == "newest":
-        return BIN
-    return environment(session, "core-oldest", OLDEST_PYTHONS, "requirements-oldest.txt")
-
-
-def release_core(session: nox.Session, on: str) -> Path:
-    """The bin folder with one of RELEASE."""
-    core, python = RELEASE[on]
-    if python == "3.10":  # constraints.txt begins with 3.11
-        return environment(session, f"core-{on}", [python], "requirements-python310.txt", constrained=False)
-    return environment(session, f"core-{on}", [python], core)
-
-
-def shell(folder: Path = BIN, collections: Path = COLLECTIONS, **more: str) -> dict[str, str]:
-    """Environment variables that choose an ansible-core by its bin folder, and this checkout or a copy of it."""
-    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
-    return {"PATH": path, "ANSIBLE_COLLECTIONS_PATH": str(collections), "ANSIBLE_NOCOWS": "1", **more}
-
-
-def tree(session: nox.Session, where: Path) -> Path:
-    """Copy the files of the checkout that git does not ignore to <where>/ansible_collections/zpower/sap_tuning."""
-    target = where / "ansible_collections" / "zpower" / "sap_tuning"
-    shutil.rmtree(target, ignore_errors=True)
-    checkout.copy(target)
-    # The tools ask git for the files of the tree. The checkout's git would ignore this copy.
-    session.run("git", "init", "--quiet", str(target), silent=True, log=False)
-    return target
-
-
-def codespell() -> list[str]:
-    """The command that checks TEXTS: a phrase counts as a word of the dictionary."""
-    phrases = [line.partition("->")[0] for line in PHRASES.read_text("utf-8").splitlines()]
-    words = rf"(?i:\b(?:{'|'.join([*RIGHT, *phrases])})\b)|[\w\-'\u2019]+"
-    files = [str(path) for name in TEXTS for path in sorted(HERE.glob(name))]
-    return [
-        "codespell",
-        "--dictionary",
-        "-",
-        "--dictionary",
-        str(PHRASES),
-        "--regex",
-        words,
-        "--ignore-words-list",
-        "enque,hsi,ond",
-        *files,
-    ]
-
-
 @nox.session
 def quick(session: nox.Session) -> None:
     """The tools that read the code in seconds; all of them run, also if one fails."""
@@ -224,7 +103,7 @@ def quick(session: nox.Session) -> None:
         ("mypy", *CONTROLLER_CODE),
         ("antsibull-changelog", "lint"),
         ("reuse", "lint", "--lines"),
-        codespell(),
+        spelling.codespell(),
         ("nox", "--noxfile", str(HERE / "noxfile.py"), "--session", "extra-checks"),
     ):
         session.log("%s %s", tool, " ".join(arguments))
@@ -274,19 +153,6 @@ def unit(session: nox.Session, on: str) -> None:
     session.run(str(folder / "python"), "-m", "pytest", *options, *tests, *session.posargs, env=env)
 
 
-# For machines where ansible-test cannot download its pip.
-PIP_BOOTSTRAP = """\
-import subprocess
-import sys
-
-unknown = {"--no-setuptools", "--no-wheel", "--disable-pip-version-check"}
-subprocess.run([sys.executable, "-m", "ensurepip", "--default-pip"], check=True, stdout=subprocess.DEVNULL)
-packages = [argument for argument in sys.argv[1:] if argument not in unknown]
-if any(not argument.startswith("-") for argument in packages):
-    sys.exit(subprocess.run([sys.executable, "-m", "pip", "install", *packages]).returncode)
-"""
-
-
 @nox.session
 @nox.parametrize("part", list(SANITY), ids=list(SANITY))
 def sanity(session: nox.Session, part: str) -> None:
@@ -317,42 +183,6 @@ def archive_sanity(session: nox.Session, core: str) -> None:
     session.run("git", "init", "--quiet", str(copy), silent=True, log=False)
     command = ["sanity", *(option for test in NOT_ON_THE_HUB for option in ("--skip-test", test)), *session.posargs]
     ansible_test(session, f"archive-{core}", controller(session, core), ALL_PYTHONS, copy, command)
-
-
-def ansible_test(
-    session: nox.Session, name: str, folder: Path, versions: list[str], copy: Path, command: list[str]
-) -> None:
-    """Run ansible-test of the ansible-core in this bin folder in a copy of the collection, with a home of its own and
-    those of these Pythons that the machine has, and print what it complains about."""
-    home = CACHE / f"sanity-home-{name}"
-    links = home / "pythons"
-    shutil.rmtree(links, ignore_errors=True)
-    links.mkdir(parents=True)
-    for version in versions:
-        if (python := pythons.find(version)) is not None:
-            (links / f"python{version}").symlink_to(python)
-    path = os.pathsep.join([str(folder), str(links), "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"])
-    env = shell(folder, copy.parents[2], HOME=str(home)) | {"PATH": path}
-    log = copy.parents[2] / "log"
-    for _attempt in range(3):
-        with session.chdir(copy), log.open("w") as out:
-            done = subprocess.run(
-                [folder / "python", folder / "ansible-test", command[0], "--color", "no", *command[1:]],
-                env=os.environ | env,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                check=False,
-            )
-        said = log.read_text()
-        wanted = re.search(r"can be manually downloaded and saved to: (\S.*)", said)
-        if done.returncode == 0 or wanted is None:
-            break
-        Path(wanted[1]).write_text(PIP_BOOTSTRAP)
-    print(
-        *(line for line in said.splitlines() if re.match("ERROR|FAILED|WARNING|FATAL|Running|See |=+ ", line)), sep="\n"
-    )
-    if done.returncode != 0:
-        session.error(f"ansible-test {command[0]} failed; its whole output: {log}")
 
 
 @nox.session
@@ -388,23 +218,6 @@ def molecule(session: nox.Session, core: str, scenario: str) -> None:
 def kernels(session: nox.Session, scenario: str) -> None:
     """One scenario on s390x kernels in emulated machines, which are made from Debian packages at the first start."""
     molecule_test(session, "newest", scenario, scenario)
-
-
-def molecule_test(session: nox.Session, core: str, scenario: str, kind: str, **more: str) -> None:
-    """Run a molecule scenario; its lab and its files have names of their own, so that several can run at once."""
-    needs_root(session)
-    folder = controller(session, core)
-    lab = [f"molecule/shared/{kind}", "--name", f"{scenario}{core}"]
-    home = CACHE / f"ansible-home-{core}"
-    for left_over in home.glob(f"tmp/molecule.*.{scenario}"):  # results of an interrupted run would count as this one's
-        shutil.rmtree(left_over)
-    more |= {"LAB_NAME": lab[-1], "ANSIBLE_HOME": str(home)}
-    more |= {"MOLECULE_GLOB": "molecule/*/molecule.yml", "COLUMNS": "160"}
-    try:
-        command = [str(folder / "molecule"), "test", "--no-command-borders", "--scenario-name", scenario]
-        session.run(*command, env=shell(folder, **more))
-    finally:
-        session.run(*lab, "down")
 
 
 @nox.session

@@ -70,7 +70,6 @@ EXPLAINED = {
     ("B104", "plugins/module_utils/_measure/server/serving.py"): "all addresses only if the user asks for them",
     ("B106", "plugins/module_utils/_measure/round/entry_point.py"): "check mode starts no server, so there is no token",
     ("B108", "plugins/module_utils/_machine/other_settings.py"): "a part of paths such as /etc/tmpfiles.d",
-    ("B108", "plugins/module_utils/_tunings/_system_base/others.py"): "the mount point, whose size is read",
     ("B108", "plugins/module_utils/_tunings/_system_base/shared_memory.py"): "the mount point, whose size is set",
     ("B108", "plugins/module_utils/_sap/start_times.py"): "only the time of SAP's own file is read",
     ("B311", "plugins/plugin_utils/_statistics/looks.py"): "a drawn order that can be repeated, no secret",

@@ -3,12 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """CPU seconds of a window from a file of nmon or sysstat; documented in plugins/modules/cpu_import.py."""
 
-from typing import Any
-
 from ..modules.cpu_import import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._imports import cpu_files
 from ..plugin_utils._imports.cpu_window import CpuFileError, CpuWindow, WindowOptions
+from ..plugin_utils._imports.fields import Values
 from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import plain_json
 
@@ -16,7 +15,7 @@ from ..plugin_utils._records.checks import plain_json
 class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
 
-    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+    def act(self, options: Values, variables: Values) -> Values:
         options = plain_json(options)
         if options["cpus"] is not None and options["cpus"] <= 0:
             raise ValueError(f"cpus is {options['cpus']:g}; it must be above 0")
@@ -35,7 +34,7 @@ class ActionModule(ControllerAction):
             result["warnings"] = [f"{src}: {remark}" for remark in figures["remarks"]]
         return result
 
-    def _store(self, window: CpuWindow, host: str, options: dict[str, Any]) -> dict[str, Any]:
+    def _store(self, window: CpuWindow, host: str, options: Values) -> Values:
         """Store the window's intervals beside the records of a host; nothing in check mode."""
         if not window.about.utc and options["utc_offset"] is None:
             raise CpuFileError("its times are local: give utc_offset, their offset from UTC, such as +01:00")

@@ -8,9 +8,10 @@ from typing import Any
 
 from ..modules.experiment import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.variables import known_tunings, role_variables
+from ..plugin_utils._actions.variables import known_tunings, role_specs, role_variables
 from ..plugin_utils._records.checks import plain_json
 from ..plugin_utils._sessions import levels, session, two_states
+from ..plugin_utils._sessions.session import Options
 
 # read only by the tasks of a role
 LEFT_OUT = ("tunings", "experiment_final", "experiment_lease")
@@ -18,6 +19,7 @@ OF_ROLE = {
     role: {name: spec for name, spec in of_role(role).items() if not {name, f"{role}_{name}"} & {*LEFT_OUT}}
     for role in ("experiment", "before_after")
 }
+OF_ROLE["experiment"]["factors"]["options"] = role_specs("experiment")["experiment_factors"]["options"]
 OF_STEP = {
     "max_minutes": "measure_max_minutes",
     "tunings": "__session_mine",
@@ -47,7 +49,7 @@ class ActionModule(ControllerAction):
         self.say(result.pop("say", ()))
         return result
 
-    def decide(self, options: Mapping[str, Any], variables: dict[str, Any], check: bool) -> dict[str, Any]:
+    def decide(self, options: Options, variables: dict[str, Any], check: bool) -> dict[str, Any]:
         """The result of the event, with the lines to ``say``; OSError or ValueError in one sentence."""
         event = options["event"]
         if event in ("set", "held", "measured"):
@@ -55,15 +57,29 @@ class ActionModule(ControllerAction):
         if event == "looked" and variables.get("__session", {}).get("kind") == "state":
             return two_states.looked(options["part"], variables)
         if self.two_states:
-            return two_states.decide(event, options, variables)
+            return {**self.decide_states(options, variables, str(variables["inventory_hostname"]))}
         if event == "planned":
             hosts = options["hosts"] or [str(host) for host in variables.get("ansible_play_batch") or ()]
             known = {name: role_variables(name) for name in known_tunings()}
             plan = levels.planned(options, hosts, known, check)
             if "__session_mine" in variables:
                 mine = (variables["hostvars"][host]["__session_mine"] for host in hosts)
-                levels.check_chosen(plan["tunings"], {tuning for tunings in mine for tuning in tunings})
+                if nobodys := sorted({*plan["tunings"]} - {tuning for tunings in mine for tuning in tunings}):
+                    raise ValueError(
+                        f"the levels set {', '.join(nobodys)}, which is in zpower_tunings of no host of this play: "
+                        "every level would be measured in the same state"
+                    )
             return plan
         if event == "decided":
-            return levels.decided(options)
+            return levels.decided(levels.read_plan(options), options)
         return levels.looked(options, check) if event == "looked" else levels.ended(options, variables, check)
+
+    def decide_states(self, options: Options, variables: dict[str, Any], host: str) -> Mapping[str, Any]:
+        """The result of an event of the role before_after."""
+        event, hosts = options["event"], variables["hostvars"]
+        if event == "ended":
+            return two_states.end(session.session_of(variables), host, hosts, options["final"])
+        ready = {str(name): hosts[name]["__measure_ready"] for name in variables["ansible_play_batch"]}
+        if event == "begun":
+            return two_states.begun(options, ready)
+        return two_states.planned(options, session.session_of(variables), host, ready, hosts)

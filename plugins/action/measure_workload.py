@@ -35,18 +35,20 @@ LONGEST_LIFETIME = 7 * 86400
 IDS = ("change", "phase", "peer", "results", "protocol")
 """Options that stay on the controller."""
 
-MODULES: Mapping[str, Any] = {"enqt": enqt, "measure_workload": measure_workload, "niping": niping}
+Values = dict[str, Any]
+"""Options, variables, or a record."""
+MODULES: Values = {"enqt": enqt, "measure_workload": measure_workload, "niping": niping}
 OF_KIND = {"niping": ("niping", "measure_"), "enqueue": ("enqt", "measure_enqueue_")}
 """The module of a workload of the role measure, if it is not measure_workload, and the prefix of its variables."""
 
 
-def names(module: str, options: Mapping[str, Any]) -> list[str]:
+def names(module: str, options: Values) -> list[str]:
     """The workloads that a call of a module with these checked options measures."""
     tools, own = entry_point.chosen(MODULES[module].TOOLS, options)  # type: ignore[no-untyped-call]
     return [str(name) for name in tools.names(own, (options["session"] or {}).get("tool", ""))]
 
 
-def of_role(given: Mapping[str, Any], value_of: Callable[[str], Any], side: str) -> tuple[str, dict[str, Any]]:
+def of_role(given: Values, value_of: Callable[[str], Any], side: str) -> tuple[str, Values]:
     """The module and the options for a task of the role measure, from the variables of the role.
 
     An option has the value that follows from several variables, else the variable of the workload, else that of all
@@ -56,7 +58,7 @@ def of_role(given: Mapping[str, Any], value_of: Callable[[str], Any], side: str)
     kind = workload["name"]
     module, own = OF_KIND.get(kind, ("measure_workload", "measure_"))
 
-    def values(wanted: Iterable[str], *begins: str) -> dict[str, Any]:
+    def values(wanted: Iterable[str], *begins: str) -> Values:
         variables = {name: next((begin + name for begin in begins if begin + name in given), "") for name in wanted}
         return without_empty({name: value_of(variable) for name, variable in variables.items()})
 
@@ -68,13 +70,11 @@ def of_role(given: Mapping[str, Any], value_of: Callable[[str], Any], side: str)
     return module, options
 
 
-def without_empty(options: Mapping[str, Any]) -> dict[str, Any]:
+def without_empty(options: Values) -> Values:
     return {name: value for name, value in options.items() if value not in (None, "", {})}
 
 
-def computed(
-    workload: Mapping[str, str], given: Mapping[str, Any], value_of: Callable[[str], Any], side: str
-) -> dict[str, Any]:
+def computed(workload: dict[str, str], given: Values, value_of: Callable[[str], Any], side: str) -> Values:
     """The options that follow from several variables. A server has the path and the transport of its own host."""
     kind = workload["name"]
     peer = value_of("__measure_ready")["against"].get(kind, "")
@@ -106,7 +106,7 @@ class ActionModule(HonestAction):
     module = ""
     """The name of the module, without that of the collection."""
 
-    def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
+    def perform(self, given: Values) -> Mapping[str, Any]:
         name = self._task.action.rpartition(".")[2]
         self.module = RENAMED.get(name, name)
         in_role = "__measure_workload" in given and {*self._task.args} <= {"side"}
@@ -135,31 +135,30 @@ class ActionModule(HonestAction):
             return {**outcome, "failed": True, "server_gone": True, "msg": f"nothing was measured: {gone}"}
         return {**outcome, **(self._keep(records, options["results"], ids) if records else {})}
 
-    def _prepare(self, arguments: dict[str, Any], options: Mapping[str, Any], ids: dict[str, Any]) -> None:
+    def _prepare(self, arguments: Values, options: Values, ids: Values) -> None:
         """Add what earlier records of the change determine; ValueError if this round was measured already."""
         results = Path(options["results"])
+
+        def place(name: str, peer: str) -> Path:
+            return record_files.record_path(results, {**ids, "workload": {"name": name}, "peer": peer})
+
         folder = record_files.change_folder(results, ids["change"]) / record_files.file_slug(ids["host"])
         check_writable(folder)
-        expected = names(self.module, options)
-        there = [name for name in expected if self._place(ids, results, name, ids["peer"]).exists()]
-        if there:
-            path = self._place(ids, results, there[0], ids["peer"])
+        paths = (place(name, ids["peer"]) for name in names(self.module, options))
+        if path := next((path for path in paths if path.exists()), None):
             raise ValueError(f"{path} exists already: name another round or change, or move it away")
-        if self._place(ids, results, rounds.CONTROL_NAME, rounds.CONTROL_PEER).exists():
+        if place(rounds.CONTROL_NAME, rounds.CONTROL_PEER).exists():
             arguments["control"] = False
         if not options["calibrated"]:
             arguments["calibrated"] = calibrated_loops(folder, ids["peer"])
 
-    def _place(self, ids: dict[str, Any], results: Path, name: str, peer: str) -> Path:
-        return record_files.record_path(results, {**ids, "workload": {"name": name}, "peer": peer})
-
-    def _module(self, arguments: dict[str, Any], variables: dict[str, Any]) -> Answer:
+    def _module(self, arguments: Values, variables: Values) -> Answer:
         given = arguments.get("command")
         if isinstance(given, list):
             arguments = {**arguments, "command": [encoded(command) for command in given]}
         return self.ask(f"zpower.sap_tuning.{self.module}", arguments, variables, OF_SERVER_OR_ROUND)
 
-    def _ids(self, options: Mapping[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+    def _ids(self, options: Values, variables: Values) -> Values:
         """The fields that tie a record to its change; ValueError if they cannot be names of files."""
         change, phase = (options[name] or None for name in ("change", "phase"))
         if change is not None:
@@ -173,7 +172,7 @@ class ActionModule(HonestAction):
             "peer": options["peer"] or options["address"] or rounds.LOCAL_PEER,
         }
 
-    def _records_of(self, given: list[Any], ids: dict[str, Any], protocol: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _records_of(self, given: list[Any], ids: Values, protocol: Values) -> list[Values]:
         """The records that the host returned, with the ids and the collector; ValueError if one is not sound.
 
         A host says nothing about the ids, but that a workload went to none of the hosts: which record is whose is
@@ -195,34 +194,24 @@ class ActionModule(HonestAction):
                 raise ValueError(f"{ids['host']} returned a record that cannot be used: {one_line(wrong)}")
         return complete
 
-    def _keep(self, records: list[dict[str, Any]], results: str, ids: dict[str, Any]) -> dict[str, Any]:
-        """Store the records; return the part of the result about them, failed if any is lost."""
+    def _keep(self, records: list[Values], results: str, ids: Values) -> Values:
+        """Store the records; the part of the result that tells about them, failed where it has to be."""
         lines = [summarize(record) for record in records]
-        kept: dict[str, Any] = {"summary": lines}
-        problems = []
-        if ids["change"] is None:
-            kept["records"] = [without_raw(record) for record in records]
-        else:
-            problems = self._store(records, lines, results)
-            kept["paths"] = [line["record"] for line in lines if line["record"]]
-        problems += lost(lines)
+        kept: Values = {"summary": lines, "records": [without_raw(record) for record in records]}
+        unstored: dict[str, list[str]] = {}
+        if ids["change"] is not None:
+            for record, line in zip(records, lines, strict=True):
+                line["record"] = None
+                try:
+                    line["record"] = str(record_files.write_record(results, record))
+                except (OSError, ValueError) as error:
+                    reason = getattr(error, "strerror", None) or str(error)
+                    unstored.setdefault(reason, []).append(line["workload"])
+            kept = {"summary": lines, "paths": [line["record"] for line in lines if line["record"]]}
+        what = f"measured, but not stored below {results}"
+        problems = [f"{what}: {', '.join(names)}: {reason}" for reason, names in unstored.items()] + lost(lines)
         problems += dict.fromkeys(record["left_behind"] for record in records if record.get("left_behind"))
         if problems:
-            # printed on a terminal, and parts of it come from the host
+            # it goes to a terminal, and a host has said a part of it
             kept.update(failed=True, msg=shorten(one_line("; ".join(problems)), LONGEST_MESSAGE))
         return kept
-
-    def _store(self, records: list[dict[str, Any]], lines: list[dict[str, Any]], results: str) -> list[str]:
-        """Write every record that can be written and note its path in its line; sentences for the others."""
-        problems: dict[str, list[str]] = {}
-        for record, line in zip(records, lines, strict=True):
-            line["record"] = None
-            try:
-                line["record"] = str(record_files.write_record(results, record))
-            except (OSError, ValueError) as error:
-                reason = getattr(error, "strerror", None) or str(error)
-                problems.setdefault(reason, []).append(line["workload"])
-        return [
-            f"measured, but not stored below {results}: {', '.join(names)}: {reason}"
-            for reason, names in problems.items()
-        ]

@@ -27,6 +27,8 @@ from ..plugin_utils._sessions.continuing import declared
 from ..plugin_utils._sessions.schedules import check_added, check_most
 from ..plugin_utils._statistics.looks import PHASES
 
+Options = dict[str, Any]
+"""Those of the role measure, variables, or the result."""
 WHAT = {
     "niping": "round trips",
     "network": "network workloads",
@@ -64,7 +66,7 @@ class ActionModule(ControllerAction):
     ARGUMENTS = {**OF_ROLE, **argument_spec(DOCUMENTATION)}
     VARIABLES = {name: f"measure_{name}" for name in OF_ROLE}
 
-    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+    def act(self, options: Options, variables: Options) -> Options:
         host = str(variables["inventory_hostname"])
         known = (variables.get("groups") or {}).get("all") or ()
         check_tags(variables.get("ansible_run_tags") or ["all"])
@@ -93,7 +95,7 @@ class ActionModule(ControllerAction):
         }
 
 
-def seconds(options: Mapping[str, Any], workloads: Iterable[str]) -> float:
+def seconds(options: Options, workloads: Iterable[str]) -> float:
     """About how long a round of this host takes: idle windows, warm-up and runs of its workloads and of the control."""
     runs, total = options["runs"] + options["warmup"], 0.0
     for kind in workloads:
@@ -103,7 +105,7 @@ def seconds(options: Mapping[str, Any], workloads: Iterable[str]) -> float:
     return total + (runs * options["run_seconds"] if total and options["control"] else 0.0)
 
 
-def chosen(options: Mapping[str, Any], against: Mapping[str, str]) -> dict[str, Any]:
+def chosen(options: Options, against: Mapping[str, str]) -> Options:
     """The workloads that this host measures, with their task files, and those whose server stays for all rounds.
 
     Servers that would share a fixed port start for one round each. Each load of the enqueue server is a call of its
@@ -120,7 +122,7 @@ def chosen(options: Mapping[str, Any], against: Mapping[str, str]) -> dict[str, 
     return {"workloads": workloads, "servers": [] if alone else [first[name] for name in against]}
 
 
-def check_change(options: Mapping[str, Any], host: str) -> None:
+def check_change(options: Options, host: str) -> None:
     """ValueError if no records of this change can be stored for the host."""
     if not options["change"]:
         raise ValueError("zpower_change is empty: name the change, for example with -e zpower_change=rps-2026-11")
@@ -135,7 +137,7 @@ def check_change(options: Mapping[str, Any], host: str) -> None:
         check_added(done, done + options["rounds"], known)
 
 
-def check_workloads(options: Mapping[str, Any]) -> None:
+def check_workloads(options: Options) -> None:
     """ValueError if there is nothing to measure with."""
     rounds, workloads = options["rounds"], options["workloads"]
     if rounds < 1 or not workloads:
@@ -153,7 +155,7 @@ def check_workloads(options: Mapping[str, Any]) -> None:
         check_commands(options["commands"])
 
 
-def check_numbers(options: Mapping[str, Any]) -> None:
+def check_numbers(options: Options) -> None:
     """ValueError for a number that a host would refuse, after others were measured and perhaps changed."""
     common = {**options, "round": options["first_round"], "session": None, "calibrated": None}
     try:

@@ -3,17 +3,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Records from figures that were measured elsewhere; documented in plugins/modules/measurement_import.py."""
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from ..modules.measurement_import import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._actions.measuring import collector
 from ..plugin_utils._actions.reporting import PROBLEMS_SHOWN
-from ..plugin_utils._imports.records import TOOL, Imported, records_of
+from ..plugin_utils._imports.fields import Values
+from ..plugin_utils._imports.records import TOOL, Imported, records_of, states_of
 from ..plugin_utils._imports.rows import RowsError, from_file, from_list
-from ..plugin_utils._imports.summary import states_of
 from ..plugin_utils._pages.text import listed, plural
 from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import plain_json
@@ -23,7 +21,7 @@ class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
     RULES = {"mutually_exclusive": [("src", "rows")], "required_one_of": [("src", "rows")]}
 
-    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+    def act(self, options: Values, variables: Values) -> Values:
         if len(options["delimiter"]) != 1 or options["delimiter"] in '"\r\n':
             raise ValueError(
                 f"delimiter is {options['delimiter']!r}; it must be one character, but not a quotation mark or"
@@ -46,7 +44,7 @@ class ActionModule(ControllerAction):
         }
 
 
-def _imported_from(options: Mapping[str, Any]) -> Imported:
+def _imported_from(options: Values) -> Imported:
     """The records of all rows; ValueError with a sentence for each row that cannot be used."""
     src, writer = options["src"], collector()
     file = {} if src is None else {"source": {"file": Path(src).name}}
@@ -66,9 +64,9 @@ def _imported_from(options: Mapping[str, Any]) -> Imported:
     return imported._replace(records=plain_json([{**record, "collector": writer} for record in imported.records]))
 
 
-def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> dict[str, list[dict[str, Any]]]:
+def _compared(records: list[Values], results: Path, replace: bool) -> dict[str, list[Values]]:
     """The records by their fate. ValueError if an existing record differs and may not be replaced."""
-    store: dict[str, list[dict[str, Any]]] = {"created": [], "replaced": [], "unchanged": []}
+    store: dict[str, list[Values]] = {"created": [], "replaced": [], "unchanged": []}
     places: set[Path] = set()
     for record in records:
         wrong = record_files.validate(record)
@@ -89,11 +87,14 @@ def _compared(records: list[dict[str, Any]], results: Path, replace: bool) -> di
         except (OSError, ValueError, RecursionError) as error:
             reason = record_files.sentence(error)
             raise ValueError(f"{path} exists and cannot be read as a record: {reason}") from None
-        differing = list(_differences(known, record))
+        known = known if isinstance(known, dict) else {}
+        # another version of the collection makes the same records of the same rows
+        names = sorted({*known, *record} - {"collector"})
+        differing = [name for name in names if known.get(name) != record.get(name)]
         if not differing:
             store["unchanged"].append(record)
             continue
-        workload = known.get("workload") if isinstance(known, dict) else None
+        workload = known.get("workload")
         if not isinstance(workload, dict) or workload.get("tool") != TOOL:
             raise ValueError(f"{path} was not imported; name another change or workload")
         if not replace:
@@ -114,18 +115,3 @@ def _check_left_over(imported: Imported, results: Path) -> None:
                 f"{left} is from an earlier import with more rows of this state, and would count as well: remove it,"
                 " and the rounds after it, or give each row its round"
             )
-
-
-def _differences(there: Any, here: Any, name: str = "") -> Iterator[str]:
-    """The names of what differs in two records, such as runs[0].cpu.
-
-    The collector may differ, because another version of the collection makes the same records of the same rows.
-    """
-    if isinstance(there, dict) and isinstance(here, dict):
-        for key in sorted({*there, *here} - {"collector"}):
-            yield from _differences(there.get(key), here.get(key), f"{name}.{key}" if name else key)
-    elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
-        for number, pair in enumerate(zip(there, here, strict=True)):
-            yield from _differences(*pair, f"{name}[{number}]")
-    elif there != here:
-        yield name

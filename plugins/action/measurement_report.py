@@ -18,11 +18,11 @@ from ..modules.measurement_report import DOCUMENTATION
 from ..plugin_utils._actions import reporting
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec
 from ..plugin_utils._compare import comparing
-from ..plugin_utils._compare.next_steps import IMPORTED
+from ..plugin_utils._compare.next_steps import IMPORTED, MORE_VARIABLES
 from ..plugin_utils._compare.shapes import Report
 from ..plugin_utils._evidence import command
 from ..plugin_utils._evidence.shapes import KINDS
-from ..plugin_utils._experiment.plan_files import read as read_plan
+from ..plugin_utils._experiment.plans import read_plan
 from ..plugin_utils._pages.text import PairKey, Runs, natural, one_line, plural, verdict_word
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report import RENDERERS
@@ -115,11 +115,8 @@ def repeat_command(arguments: Mapping[str, Any], playbook: str = "before_after")
     if not playbooks or playbooks[0].endswith(("zpower.sap_tuning.report", "playbooks/report.yml")):
         playbooks = [f"zpower.sap_tuning.{playbook}"]
     text = shlex.join([*command, *map(_relative, playbooks)])
-    return (
-        f"{text}\n# with the --extra-vars of that run, left out here: they may hold secrets"
-        if any(not NAMES_THE_CHANGE.fullmatch(str(given)) for given in arguments.get("extra_vars") or ())
-        else text
-    )
+    others = any(not NAMES_THE_CHANGE.fullmatch(str(given)) for given in arguments.get("extra_vars") or ())
+    return f"{text}\n# {MORE_VARIABLES}" if others else text
 
 
 def _relative(path: str) -> str:

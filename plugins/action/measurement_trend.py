@@ -35,7 +35,11 @@ class ActionModule(ControllerAction):
             if (change, before, after) in states[:place]:  # the product of all changes would count them twice
                 raise ValueError(f"changes has {change} twice ({before} to {after})")
         steps = [step_of(item, reporting.load(results, item["change"]), limits) for item in chosen]
-        steps = steps or in_time_order(results, limits)
+        if not chosen:
+            # all changes with both phases, in the order in which they were measured; each is read once
+            read = reporting.measured(results)
+            found = [(start, step_of(change_of(loaded.change), loaded, limits)) for start, loaded in read]
+            steps = [step for _start, step in sorted(found, key=lambda item: (item[0], item[1].change))]
         if not steps:
             raise ValueError(
                 f"{results} holds no change with records of both phases and their times; name them in their order"
@@ -64,14 +68,6 @@ def change_of(item: Any) -> dict[str, str]:
     except ValueError as error:
         raise ValueError(f"changes has {item!r}: {error}") from None
     return found
-
-
-def in_time_order(results: str, limits: comparing.Options) -> list[TrendStep]:
-    """The steps of all changes that have both phases, in the order in which they were measured; each is read once."""
-    found = [
-        (start, step_of(change_of(loaded.change), loaded, limits)) for start, loaded in reporting.measured(results)
-    ]
-    return [step for _start, step in sorted(found, key=lambda item: (item[0], item[1].change))]
 
 
 def step_of(item: Mapping[str, str], loaded: record_files.Loaded, limits: comparing.Options) -> TrendStep:

@@ -10,8 +10,8 @@ from typing import Any
 
 from ansible.release import __version__ as ansible_core_version
 
-from ..module_utils._engine import lease
-from ..module_utils._engine.lease import LONGEST
+from ..module_utils._engine import durations
+from ..module_utils._engine.durations import LONGEST
 from ..modules.rollout import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.role_options import UNLIMITED, module_options, scope
@@ -35,6 +35,7 @@ OF_ROLE = {name: spec for name, spec in of_role("rollout").items() if name != "t
 OF_ROLE["leave_out"] = {"type": "raw", "default": []}
 HOUR = 3600
 NO_HOST = "!all"
+Result = dict[str, Any]
 
 
 def now() -> datetime:
@@ -45,8 +46,9 @@ class ActionModule(ControllerAction):
     ARGUMENTS = {**OF_ROLE, **LIMITS, **argument_spec(DOCUMENTATION)}
     VARIABLES = {name: f"rollout_{name}" for name in OF_ROLE} | {name: f"report_{name}" for name in LIMITS}
 
-    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
-        result: dict[str, Any] = getattr(self, options["event"])(options, variables)
+    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> Result:
+        self._options, self._variables = options, variables
+        result: Result = getattr(self, options["event"])()
         first = result.get("ansible_facts", {}).get(FACT) or decided(variables)
         kept = {"results": options["results"], "change": first["change"], "run": first["runs"][-1]}
         if first["left_out"]:
@@ -57,17 +59,18 @@ class ActionModule(ControllerAction):
     def _writes(self) -> bool:
         return not self._task.check_mode
 
-    def planned(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        refuse_tags(variables)
-        if not options["change"]:
-            raise ValueError("it must be rollout_change is not set: the name of the rollout, such as rps-2026-11")
-        window = windows.parse(options["not_before"], options["not_after"], options["time_zone"], now())
-        asked = self._plan(options, window, variables)
+    def planned(self) -> Result:
+        refuse_tags(self._variables)
+        given, change = self._options, self._options["change"]
+        if not change:
+            raise ValueError("rollout_change is not set; it must be the name of the rollout, such as rps-2026-11")
+        window = windows.parse(given["not_before"], given["not_after"], given["time_zone"], now())
+        asked = self._plan(window)
         run, here = state.run_id(), state.controller()
-        with self._locked(options, options["change"], asked) as rollout:
-            rollout.claim(here, state.alive, options["take_over"])
+        with self._locked(change, asked) as rollout:
+            rollout.claim(here, state.alive, given["take_over"])
             rollout.refuse(asked, collection_version(COLLECTION))
-            rollout.leave_out(plan.left_out(options["leave_out"]))
+            rollout.leave_out(plan.left_out(given["leave_out"]))
             for number in [number for number in rollout.open() if not rollout.members(number)]:
                 rollout.begin(number, stamp())
                 rollout.end(number, True, stamp())
@@ -78,67 +81,68 @@ class ActionModule(ControllerAction):
                 begun = {"id": run, "began": stamp(), "controller": here, "ansible_core": ansible_core_version}
                 rollout.began(begun, asked["window"])
             if self._writes and (left or rollout.left_out()):
-                keep(rollout, options["results"])
+                keep(rollout, given["results"])
         lines = lines if left else [rollout.document["headline"]]
         for line in lines:
             self._display.display(line)
         fact = {
             "order": [host for members in left for host in members] or [NO_HOST],
             "sizes": [len(members) for members in left] or [1],
-            "change": options["change"],
+            "change": change,
             "plan": asked,
             "runs": runs,
             "left_out": rollout.left_out(),
         }
-        result: dict[str, Any] = {"lines": lines, "ansible_facts": {FACT: fact}}
+        result: Result = {"lines": lines, "ansible_facts": {FACT: fact}}
         if not left:  # a complete rollout has no run to end
             result["rollout"] = {}
         return result
 
-    def _plan(self, options: Mapping[str, Any], window: windows.Times, variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _plan(self, window: windows.Times) -> Result:
         """The plan that the options and the inventory ask for, in the form of the state file."""
-        hosts = [str(host) for host in variables["ansible_play_hosts_all"]]
-        groups = {name: [host for host in members if host in hosts] for name, members in variables["groups"].items()}
-        soak = seconds(options["soak"], "rollout_soak")
-        within, measured = options["confirm_within"], options["guard"]
+        given, play = self._options, self._variables
+        hosts = [str(host) for host in play["ansible_play_hosts_all"]]
+        groups = {name: [host for host in members if host in hosts] for name, members in play["groups"].items()}
+        soak = seconds(given["soak"], "rollout_soak")
+        within, measured = given["confirm_within"], given["guard"]
         auto = soak + (2 if measured else 1) * HOUR
-        chosen = {host: self._tunings(host, variables) for host in hosts}
+        chosen = {host: self._tunings(host) for host in hosts}
         found: dict[str, Any] = {
             "tunings": {host: list(tunings) for host, tunings in chosen.items()},
             "wanted": {host: plan.wanted(tunings) for host, tunings in chosen.items()},
-            "batches": plan.build(hosts, groups, options["canaries"], options["batches"], options["by"]),
+            "batches": plan.build(hosts, groups, given["canaries"], given["batches"], given["by"]),
             "soak_s": soak,
             "confirm_within_s": auto if within == "auto" else seconds(within, "rollout_confirm_within"),
             "guard": None,
-            "on_failure": options["on_failure"],
+            "on_failure": given["on_failure"],
             "window": window,
         }
         if measured:
-            self._measurable(found["batches"], variables)
-            own = {"cpu_pct": options["guard_cpu_pct"], "workloads": options["workloads"]}
-            found["guard"] = own | {name: options[name] for name in LIMITS}
+            self._measurable(found["batches"])
+            own = {"cpu_pct": given["guard_cpu_pct"], "workloads": given["workloads"]}
+            found["guard"] = own | {name: given[name] for name in LIMITS}
         if not any(chosen.values()):
             raise ValueError("no host of this play has a tuning, so there is nothing to roll out: check zpower_tunings")
         if found["confirm_within_s"] > LONGEST:
             raise ValueError(
-                f"rollout_confirm_within is {within} and rollout_soak {options['soak']}: hosts keep values on "
+                f"rollout_confirm_within is {within} and rollout_soak {given['soak']}: hosts keep values on "
                 f"probation for at most {LONGEST // 86400}d"
             )
         if 0 < found["confirm_within_s"] <= soak:
             raise ValueError(
-                f"rollout_confirm_within is {within} and rollout_soak {options['soak']}: the hosts would take "
+                f"rollout_confirm_within is {within} and rollout_soak {given['soak']}: the hosts would take "
                 "everything back before it can be confirmed; it must be a time that is longer than the soak, or auto"
             )
         return found
 
-    def _measurable(self, batches: Iterable[Mapping[str, Any]], variables: Mapping[str, Any]) -> None:
+    def _measurable(self, batches: Iterable[plan.Batch]) -> None:
         """ValueError for a batch that the guard could not judge, and for limits that are not those of all hosts."""
         names = [f"report_{name}" for name in LIMITS]
         first: dict[str, tuple[str, str]] = {}
         for batch in batches:
             peers = []
             for host in batch["hosts"]:
-                own = {**role_values("report"), **variables["hostvars"].raw_get(host)}
+                own = {**role_values("report"), **self._variables["hostvars"].raw_get(host)}
                 with scope(self._templar, own) as value_of:
                     peers.append(value_of("measure_peer"))
                     limits = {name: value_of(name) for name in names}
@@ -157,9 +161,9 @@ class ActionModule(ControllerAction):
                     "inventory, or form other batches"
                 )
 
-    def _tunings(self, host: str, variables: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    def _tunings(self, host: str) -> dict[str, Result]:
         """{name: options of its module} of the tunings that a host asks for."""
-        own = {**role_values("rollout"), **variables["hostvars"].raw_get(host)}
+        own = {**role_values("rollout"), **self._variables["hostvars"].raw_get(host)}
         try:
             with scope(self._templar, own) as value_of:
                 names = choose(asked_for(value_of(TUNINGS), value_of), known_tunings())
@@ -171,10 +175,10 @@ class ActionModule(ControllerAction):
         except ValueError as error:
             raise ValueError(f"{host}: {error}") from None
 
-    def begun(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        closed = windows.closed(decided(variables)["plan"]["window"], now())
-        with self._step(options, variables) as rollout:
-            number, document = rollout.number_of(variables["inventory_hostname"]), rollout.document
+    def begun(self) -> Result:
+        closed = windows.closed(decided(self._variables)["plan"]["window"], now())
+        with self._step() as rollout:
+            number, document = rollout.number_of(self._variables["inventory_hostname"]), rollout.document
             rows = stages.stage_rows(document["plan"], rollout.again(number), not self._writes)
             if closed and self._writes:
                 rollout.ended(stamp(), reason=closed)
@@ -186,15 +190,15 @@ class ActionModule(ControllerAction):
             self._display.warning(f"batch {number} would not begin now: {closed}")
         return {"measurement": rollout.measurement(number), "stages": rows}
 
-    def judged(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        stage, alive = stages.BY_NAME[options["stage"]], variables["ansible_play_hosts"]
-        with self._step(options, variables) as rollout:
-            number = rollout.number_of(variables["inventory_hostname"])
+    def judged(self) -> Result:
+        stage, alive = stages.BY_NAME[self._options["stage"]], self._variables["ansible_play_hosts"]
+        with self._step() as rollout:
+            number = rollout.number_of(self._variables["inventory_hostname"])
             hosts, limits = rollout.members(number), rollout.document["plan"]["guard"]
-            gates = {host: gate_of(host, variables, stage, host in alive) for host in hosts}
+            gates = {host: gate_of(host, self._variables, stage, host in alive) for host in hosts}
             stopped = rollout.note_gates(number, stage, gates)
             if stage == stages.AFTER and limits and not stopped:
-                said = guard.judge(options["results"], rollout.measurement(number), hosts, limits)
+                said = guard.judge(self._options["results"], rollout.measurement(number), hosts, limits)
                 rollout.document["batches"][number - 1]["guard"] = said
                 stopped = said["sentences"]
             rollout.advance(number, stage, stopped, stamp())
@@ -202,52 +206,52 @@ class ActionModule(ControllerAction):
             raise ValueError(f"batch {number} stops after {stage.name}: {'; '.join(stopped)}")
         return {"stage": stage.name}
 
-    def owned(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        first = decided(variables)
+    def owned(self) -> Result:
+        first = decided(self._variables)
         if not self._writes:
             return {"stages": []}
         try:
-            rollout = state.read(options["results"], first["change"])
+            rollout = state.read(self._options["results"], first["change"])
         except (OSError, ValueError):  # nobody else is known to have it
             rollout = None
         own = rollout is None or rollout.runs()[-1:] in ([], first["runs"][-1:])
         return {"stages": [stages.stage_row(stages.ENDS[first["plan"]["on_failure"]], False)] if own else []}
 
-    def stopped(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-        with self._step(options, variables) as rollout:
-            number, document = rollout.number_of(variables["inventory_hostname"]), rollout.document
+    def stopped(self) -> Result:
+        with self._step() as rollout:
+            number, document = rollout.number_of(self._variables["inventory_hostname"]), rollout.document
             batch, way = document["batches"][number - 1], document["plan"]["on_failure"]
             for host in rollout.members(number):
                 one = batch["hosts"][host]
-                gate = gate_of(host, variables, stages.ENDS[way], one["outcome"] != "lost")
+                gate = gate_of(host, self._variables, stages.ENDS[way], one["outcome"] != "lost")
                 values = stages.values_left(one["values"], gate, "taken back" if way == "back" else "confirmed")
                 reasons = [*one["reasons"], *(gate["reasons"] if values == "unknown" else ())]
                 one.update({"values": values, "reasons": list(dict.fromkeys(reasons))})
-            rollout.end(number, False, stamp(), batch["reasons"] or [options["reason"]])
+            rollout.end(number, False, stamp(), batch["reasons"] or [self._options["reason"]])
         if self._writes:
             raise ValueError(document["headline"])
         raise ValueError(f"batch {number} would stop: {'; '.join(batch['reasons'])}")
 
     @contextlib.contextmanager
-    def _step(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[state.Rollout]:
+    def _step(self) -> Iterator[state.Rollout]:
         """The state for one step of this run, kept after the block, all under its lock. In check mode nothing is
         kept; without a state, it is the one that a first run would begin with."""
-        first = decided(variables)
-        with self._locked(options, first["change"], first["plan"]) as rollout:
+        first = decided(self._variables)
+        with self._locked(first["change"], first["plan"]) as rollout:
             if self._writes:
                 rollout.own(first["runs"][-1])
             yield rollout
             if self._writes:
-                keep(rollout, options["results"])
+                keep(rollout, self._options["results"])
 
     @contextlib.contextmanager
-    def _locked(self, options: Mapping[str, Any], change: str, wanted: dict[str, Any]) -> Iterator[state.Rollout]:
+    def _locked(self, change: str, wanted: Result) -> Iterator[state.Rollout]:
         """The state under its lock; without a file the one of a new rollout with this plan."""
         with contextlib.ExitStack() as stack:
-            refused = stack.enter_context(state.held(options["results"], change)) if self._writes else ""
+            refused = stack.enter_context(state.held(self._options["results"], change)) if self._writes else ""
             if refused:
                 self._display.warning(f"{refused}; do not start the rollout {change} on two controllers at once")
-            found = state.read(options["results"], change)
+            found = state.read(self._options["results"], change)
             yield found or state.new(change, collection_version(COLLECTION), wanted)
 
 
@@ -279,7 +283,7 @@ def gate_of(host: str, variables: Mapping[str, Any], stage: stages.Stage, alive:
 
 
 def seconds(value: object, option: str) -> int:
-    return 0 if value == UNLIMITED else int(lease.seconds(value, option))  # type: ignore[no-untyped-call]
+    return 0 if value == UNLIMITED else int(durations.seconds(value, option))  # type: ignore[no-untyped-call]
 
 
 def stamp() -> str:

@@ -15,7 +15,15 @@ from ansible.plugins.loader import lookup_loader
 from ..modules.tunings import DOCUMENTATION
 from ..plugin_utils._actions.controller import HonestAction, documented, runs
 from ..plugin_utils._actions.role_options import capture, module_options, scope, templated
-from ..plugin_utils._actions.variables import in_variables, known_tunings, option_names, role_specs, role_values
+from ..plugin_utils._actions.variables import (
+    asked_for,
+    choose,
+    in_variables,
+    known_tunings,
+    option_names,
+    role_specs,
+    role_values,
+)
 from ..plugin_utils._answers.answers import Answer, Parser, by_tuning, sentences
 from ..plugin_utils._answers.rows import merge, plain, rows_of
 from ..plugin_utils._evidence import waivers, waiving
@@ -25,7 +33,7 @@ from ..plugin_utils._pages.text import one_line, shorten
 
 MODULE = "zpower.sap_tuning.tunings"
 LONGEST_SENTENCE, LONGEST_DAYS = 300, 36_500
-FOR_TASKS = {"deferred", "drift", "errors", "platform", "preflight", "throttle", "tuning", "tunings"}
+FOR_TASKS = {"deferred", "drift", "errors", "later", "platform", "preflight", "throttle", "tuning", "tunings"}
 """What is returned for later tasks; a task that fails would print it, and templating it costs time for each host."""
 FIELDS: dict[str, Parser] = {"tuning": rows_of, "platform": partial(plain, most=MOST_FACTS), "preflight": sentences}
 TUNINGS = known_tunings()
@@ -36,7 +44,7 @@ ARGUMENTS["names"]["choices"] = TUNINGS
 # Read where Ansible loads this plugin, before it forks the process of each host.
 for role in WITH_ROWS:
     role_values(role)
-lookup_loader.get("zpower.sap_tuning.tunings")
+lookup_loader.get("zpower.sap_tuning.host_timeout")
 
 
 class ActionModule(HonestAction):
@@ -45,7 +53,7 @@ class ActionModule(HonestAction):
     def perform(self, given: dict[str, Any]) -> dict[str, Any]:
         # -v shows all rows of the table, and not the whole result
         quiet = {"_ansible_verbose_override": True} if self._display.verbosity < 2 else {}
-        _result, arguments = self.validate_argument_spec(argument_spec=ARGUMENTS)
+        arguments = self._arguments(given)
         bad = arguments["failing"] or []
         if arguments["failing"] is not None and not arguments["names"]:  # a second task without anything to do
             return {**quiet, "failed": bool(bad), "failing": bad, "msg": "; ".join(bad)}
@@ -98,10 +106,28 @@ class ActionModule(HonestAction):
         result["invocation"] = {"evidence": json.dumps(evidence)}
         if self._display.verbosity > 2:
             result["invocation"]["module_args"] = module_args
-        if result["failed"] or not self._task.register or not arguments["records"]:
-            needed = {"deferred", "throttle"} if deferred else set()
+        records = self._task.register and arguments["records"]
+        if deferred or records:
+            result["later"] = True
+        if result["failed"] or not records:
+            needed = {"deferred", "later", "throttle"} if deferred else set()
             result = {name: value for name, value in result.items() if name not in FOR_TASKS - needed}
         return {**quiet, **result}
+
+    def _arguments(self, variables: dict[str, Any]) -> dict[str, Any]:
+        """Return the options; a task of a role leaves some out, because templates would cost more than the call."""
+        role, value_of, asked = self.own_role(), templated(self._templar, variables), {}
+        if role in ("tune", "verify"):
+            asked = {"drift": "warn", "records": bool(value_of("tune_change"))}
+            if role == "verify":
+                asked["drift"] = value_of("zpower_drift") or "fail"
+            if variables.get(f"{role}_drift") != role_values(role)[f"{role}_drift"]:
+                asked["drift"] = value_of(f"{role}_drift")
+            if "names" not in self._task.args:
+                asked["names"] = choose(asked_for(value_of(f"{role}_tunings"), value_of), TUNINGS)
+        self._task.args = {**asked, **self._task.args}
+        arguments: dict[str, Any] = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
+        return arguments
 
     def _deferred(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[list[str], int]:
         """The tunings that wait for a second task, and its throttle: instances are restarted on one host at a time."""

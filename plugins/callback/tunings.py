@@ -63,15 +63,14 @@ from ..plugin_utils._evidence import command, files, refusals, slices, table
 from ..plugin_utils._evidence.document import LOST
 from ..plugin_utils._evidence.recording import Loss, Recording
 from ..plugin_utils._evidence.shapes import Document
-from ..plugin_utils._rollout import keeping
 
 HELP = COLLECTION / "docs" / "troubleshooting.md"
 HELP_ONLINE = "https://github.com/zpower/sap_tuning/blob/main/docs/troubleshooting.md"
 """For archives that packagers took the documentation out of."""
 SPEAKING = {*known_tunings(), "tuning", "tunings", "platform_settings_info", "leftovers_info", "rollout"}
 """The modules of this collection whose results hold tuning records, or the place of a rollout."""
-SAVING_S = 0.5
-SAVING_SHARE = 0.05
+SAVING_S = 0.1
+SAVING_SHARE = 0.02
 """How long, and which share of the time of a run, may go into writing evidence before its end."""
 COLOURS = {
     **dict.fromkeys(("changed", "pending_restart", "observed", "unknown"), "yellow"),
@@ -343,6 +342,9 @@ class CallbackModule(CallbackBase):
         lost = {host["host"]: host["message"] for host in hosts if host["outcome"] in LOST and host["message"]}
         evidence = str(self._recordings.get("rollout", self._plain).folder or "")
         results, change, run = (self._rollout[name] for name in ("results", "change", "run"))
+        # most runs are not a rollout, and Ansible compiles a plugin's imports in every run
+        from ..plugin_utils._rollout import keeping  # noqa: PLC0415  # pylint: disable=import-outside-toplevel
+
         try:
             return keeping.close(results, change, run, lost, evidence, ended)
         except (OSError, ValueError) as error:
@@ -363,10 +365,10 @@ class CallbackModule(CallbackBase):
             return document, ""
         try:
             if one.slice:
-                union = slices.write(document, one.slice)
-                for sentence in union.left_out if ended else ():
+                _united, written, left_out, _late = slices.write(document, one.slice)
+                for sentence in left_out if ended else ():
                     self._refuse(one_line(sentence))
-                return document, union.written.paths["html"]
+                return document, written.paths["html"]
             paths = files.write(document, one.folder, files.FORMATS if ended else ("json",)).paths
             return document, paths.get("html") or paths["json"]
         except slices.NotUnitedError as error:
@@ -392,8 +394,8 @@ class CallbackModule(CallbackBase):
 
     def _print_table(self, title: str, document: Document, page: str) -> None:
         self._display.banner(title)
-        for line in table.lines(document, self._display.verbosity > 0):
-            self._display.display(line.text, color=COLOURS.get(line.tone))
+        for text, tone in table.lines(document, self._display.verbosity > 0):
+            self._display.display(text, color=COLOURS.get(tone))
         if page and document["result"] in ("drift", "error"):
             self._display.display(f"Messages explained: {HELP if HELP.is_file() else HELP_ONLINE}")
         if page:

@@ -16,7 +16,7 @@ description:
     in check mode, the time of the restarts that the tunings may make is added; stops and starts of each instance.
 options:
   _terms:
-    description: Names of the tunings that the task may change.
+    description: Names of the tunings that the task may change; V(all) means every tuning.
     type: list
     elements: str
 """

@@ -63,12 +63,7 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: aix_device_attributes
-      subject: sys0
-      wanted: {state: present, attributes: {maxuproc: '4096'}}
-      after: {running: {maxuproc: '4096'}, stored: {maxuproc: '4096'}, next_boot: {maxuproc: '4096'}}
-      verdict: changed
-      reason: 1 value set and read back
+    - {name: aix_device_attributes, subject: sys0, verdict: changed, reason: 1 value set and read back}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

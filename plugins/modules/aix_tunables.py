@@ -59,12 +59,7 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: aix_tunables
-      subject: no.tcp_nodelayack
-      wanted: {state: present, value: '1', reason: change 4711}
-      after: {running: {no.tcp_nodelayack: '1'}, stored: {no.tcp_nodelayack: '1'}, next_boot: {no.tcp_nodelayack: '1'}}
-      verdict: changed
-      reason: 2 values set and read back
+    - {name: aix_tunables, subject: no.tcp_nodelayack, verdict: changed, reason: 2 values set and read back}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

@@ -50,16 +50,6 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-first_round:
-  description: The number of the first round to measure.
-  returned: event=planned
-  type: int
-  sample: 1
-session:
-  description: The number of this session of the calibration, from 1.
-  returned: event=planned
-  type: int
-  sample: 1
 headline:
   description: The calibration in one or two sentences.
   returned: event=written

@@ -59,12 +59,7 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: cpu_polarization
-      subject: dispatching
-      wanted: {state: present, mode: vertical}
-      after: {running: {dispatching: vertical}, stored: {sysctl.d: vertical}, next_boot: {dispatching: vertical}}
-      verdict: changed
-      reason: 2 values set and read back
+    - {name: cpu_polarization, subject: dispatching, verdict: changed, reason: 2 values set and read back}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

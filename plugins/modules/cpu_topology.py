@@ -52,12 +52,7 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: cpu_topology
-      subject: s390.topology
-      wanted: {state: present, sw_siblings: true, s390.topology: '1'}
-      after: {running: {s390.topology: '1'}, stored: {sysctl.d: '1'}, next_boot: {s390.topology: '1'}}
-      verdict: changed
-      reason: 2 values set and read back
+    - {name: cpu_topology, subject: s390.topology, verdict: changed, reason: 2 values set and read back}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

@@ -18,6 +18,7 @@ description:
   - It changes nothing on any host. The roles apply the states, measure them and take them back; use those.
   - The variables of the role, such as C(experiment_factors), are options without the name of the role in front. An
     option that is not given has the value of its variable.
+  - What it returns besides the values below is for the tasks of these roles only.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
@@ -138,27 +139,12 @@ parts:
   type: list
   elements: dict
   sample: [{rounds: 6, begin: 0, end: 12, next: 4}, {rounds: 8, begin: 12, end: 16, next: 0}]
-over:
-  description: Whether the experiment has ended.
-  returned: event=looked
-  type: bool
-  sample: true
-so_far:
-  description: The interval of each level against the baseline at this look; empty if there is none.
-  returned: event=looked if the experiment goes on
-  type: str
-  sample: all −3.0 % to +14.2 %
 tunings:
   description: The tunings that take part; with V(decided) and V(ended) of O(event) those that the winner sets.
   returned: event=planned, event=decided or event=ended
   type: list
   elements: str
   sample: [rps]
-resumed:
-  description: Whether the plan was there already.
-  returned: event=planned
-  type: bool
-  sample: false
 remarks:
   description: Objections to this plan.
   returned: event=planned
@@ -180,42 +166,4 @@ progress:
   returned: event=decided or event=ended
   type: dict
   sample: {done: 24, steps: 24, complete: true}
-lost:
-  description: For each host, why values were not taken back.
-  returned: event=ended
-  type: dict
-  sample: {app1: ''}
-lines:
-  description: The plan of C(before_after) in sentences.
-  returned: event=planned in C(before_after)
-  type: list
-  elements: str
-  sample: ["At most 8 rounds of each state; it ends after 6 if the verdict is certain then."]
-succeeded:
-  description: Whether both states were measured.
-  returned: event=ended in C(before_after)
-  type: bool
-  sample: true
-back:
-  description: The tunings to take back first, to the values of RV(checkpoint), or to the first ones if that is empty.
-  returned: event=ended in C(before_after)
-  type: list
-  elements: str
-  sample: [rps]
-checkpoint:
-  description: The name of the change if values are set for a while; else empty.
-  returned: event=planned, or event=ended in C(before_after)
-  type: str
-  sample: rps-2026-11
-set:
-  description: The tunings to set after that.
-  returned: event=ended in C(before_after)
-  type: list
-  elements: str
-  sample: [rps]
-errors:
-  description: For each host, why it did not do all steps, or no longer has what was found.
-  returned: event=ended
-  type: dict
-  sample: {app1: ''}
 """

@@ -66,15 +66,7 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: hiperdispatch
-      subject: s390.hiperdispatch
-      wanted: {state: present, s390.hiperdispatch: '1', hd_steal_threshold: '15'}
-      after:
-        running: {s390.hiperdispatch: '1', hd_steal_threshold: '15'}
-        stored: {hd_steal_threshold: '15'}
-        next_boot: {s390.hiperdispatch: '1', hd_steal_threshold: '15'}
-      verdict: changed
-      reason: 2 values set and read back
+    - {name: hiperdispatch, subject: s390.hiperdispatch, verdict: changed, reason: 2 values set and read back}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

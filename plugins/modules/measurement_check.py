@@ -16,6 +16,7 @@ description:
   - It also fails if the playbook runs with C(--tags), which would leave out tasks of the measurement.
   - Each variable of the role C(measure) is an option without C(measure_) in front, such as O(ignore:peer). An option
     that is not given defaults to its variable.
+  - What it returns besides the values below is for the tasks of these roles only.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
@@ -34,11 +35,6 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
-host:
-  description: The inventory name of this host.
-  returned: success
-  type: str
-  sample: sapapp1
 measures:
   description: Whether this host measures anything with these options.
   returned: success
@@ -57,38 +53,9 @@ workloads:
   type: list
   elements: dict
   sample: [{name: niping, load: '', what: round trips, tasks: call}]
-servers:
-  description: The workloads whose server on the peer runs for all rounds.
-  returned: success
-  type: list
-  elements: dict
-  sample: [{name: niping, load: '', what: round trips, tasks: call}]
-against:
-  description: The peer of each workload that has one.
-  returned: success
-  type: dict
-  sample: {niping: sapdb1}
-rounds:
-  description:
-    - The value of C(measure_rounds). RV(ignore:runs), RV(ignore:throttle), RV(ignore:calibration) and
-      RV(ignore:minutes) are those of C(measure_runs), C(measure_throttle), C(measure_calibration) and
-      C(measure_max_minutes). The role C(measure) describes them.
-  returned: success
-  type: int
-  sample: 6
-most:
-  description: The rounds per phase after which the measurement ends.
-  returned: success
-  type: int
-  sample: 16
 seconds:
   description: About how long a round of this host takes.
   returned: success
   type: float
   sample: 49.0
-at:
-  description: The time of the check on the controller, in seconds.
-  returned: success
-  type: float
-  sample: 1763820000.5
 """

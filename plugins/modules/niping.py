@@ -97,16 +97,6 @@ EXAMPLES = r"""
     phase: before
     round: 1
 
-- name: Eight parallel connections of short runs, only registered
-  zpower.sap_tuning.niping:
-    side: client
-    session: "{{ server.session }}"
-    address: 10.0.0.2
-    bytes: [1000]
-    connections: 8
-    run_seconds: 0.2
-  register: quick
-
 - name: Stop the server
   zpower.sap_tuning.niping:
     side: server

@@ -80,26 +80,11 @@ ansible_facts:
         - The page C(docs/platform.md) of the collection explains each field of the nested facts.
       type: dict
       contains:
-        system:
-          description: The operating system, V(Linux) or V(AIX).
-          type: str
-          sample: Linux
-        architecture:
-          description: The instruction set.
-          type: str
-          sample: s390x
-        machine_type:
-          description: The type of an IBM Z machine.
-          type: str
-          sample: '8561'
-        machine_model:
-          description: The hardware model of an IBM Z machine.
-          type: str
-          sample: T01
-        generation:
-          description: The generation of the machine type, V(z196) to V(z17).
-          type: str
-          sample: z15
+        system: {description: 'The operating system, V(Linux) or V(AIX).', type: str, sample: Linux}
+        architecture: {description: The instruction set., type: str, sample: s390x}
+        machine_type: {description: The type of an IBM Z machine., type: str, sample: '8561'}
+        machine_model: {description: The hardware model of an IBM Z machine., type: str, sample: T01}
+        generation: {description: 'The generation of the machine type, V(z196) to V(z17).', type: str, sample: z15}
         virtualization:
           description:
             - V(lpar), V(zvm), V(kvm), V(other) (an unknown hypervisor), or V(none) if the host is not IBM Z.
@@ -120,23 +105,14 @@ ansible_facts:
           description: The highest number of threads that a core runs now; 2 with SMT.
           type: int
           sample: 2
-        threads_per_core_possible:
-          description: How many threads a core could run here.
-          type: int
-          sample: 2
-        smt_control:
-          description: The kernel's C(smt/control).
-          type: str
-          sample: 'on'
+        threads_per_core_possible: {description: How many threads a core could run here., type: int, sample: 2}
+        smt_control: {description: The kernel's C(smt/control)., type: str, sample: 'on'}
         cpus:
           description: CPUs that are online, offline (configured, but not running), and deconfigured.
           type: dict
           sample: {online: {count: 22, list: '0-21'}, offline: {count: 2, list: '22-23'},
                    deconfigured: {count: 0, list: ''}}
-        dispatching:
-          description: V(horizontal) or V(vertical).
-          type: str
-          sample: vertical
+        dispatching: {description: V(horizontal) or V(vertical)., type: str, sample: vertical}
         polarization:
           description: How many of the present CPUs have each polarization.
           type: dict
@@ -154,10 +130,7 @@ ansible_facts:
           description: Whether the CPUs of IBM Z encrypt (CPACF), and how often they did since C(cpacfstats) counts.
           type: dict
           sample: {available: true, used: true, counters: {aes: 192384, sha: 7411}}
-        kernel:
-          description: The kernel release.
-          type: str
-          sample: 6.4.0-150600.23.25-default
+        kernel: {description: The kernel release., type: str, sample: 6.4.0-150600.23.25-default}
         kernel_parameters:
           description: Those of C(nosmt), C(possible_cpus), C(smt) and C(topology) that the kernel was started with.
           type: dict
@@ -166,10 +139,7 @@ ansible_facts:
           description: The distribution.
           type: dict
           sample: {id: sles, version: '15.6', name: SUSE Linux Enterprise Server 15 SP6}
-        aix_level:
-          description: The output of C(oslevel -s) on AIX.
-          type: str
-          sample: 7300-02-01-2346
+        aix_level: {description: The output of C(oslevel -s) on AIX., type: str, sample: 7300-02-01-2346}
         interfaces:
           description: Every network interface by its name.
           type: dict
@@ -177,10 +147,7 @@ ansible_facts:
             hsi0: {driver: qeth, card_type: HiperSockets, card: HiperSockets, buffer_count: 128, inbuf_size: 64k,
                    mtu: 57344, operstate: up, receive_queues: 1, rps_cpus: {rx-0: 0000ffff},
                    xps_cpus: {tx-0: 000000ff, tx-1: 0000ff00}, lower: []}
-        transparent_hugepages:
-          description: V(always), V(madvise) or V(never).
-          type: str
-          sample: madvise
+        transparent_hugepages: {description: 'V(always), V(madvise) or V(never).', type: str, sample: madvise}
         conflicts:
           description: Services that set the same knobs as this collection and are enabled or running.
           type: list

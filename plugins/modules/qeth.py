@@ -57,18 +57,8 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: qeth
-      subject: 0.0.0600
-      wanted: {state: present, buffer_count: '128'}
-      after:
-        running: {buffer_count: '64', interface: enc600, card: OSD_10GIG, mtu: '1500', inbuf_size: 64k,
-          queues: '1 receive, 4 transmit'}
-        stored: {buffer_count: '128'}
-        next_boot: {buffer_count: '128'}
-      verdict: pending_restart
-      reason: 'needs re-activation: the stored number acts at the next boot, or when the device goes offline and online,
-        which ends its connections and is never done by this collection; 0.0.0600 buffer_count: 64 is in force, 128 once
-        the device is configured again'
+    - {name: qeth, subject: 0.0.0600, verdict: pending_restart,
+       reason: '0.0.0600 buffer_count: 64 is in force, 128 once the device is configured again'}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

@@ -156,12 +156,8 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: sap_profile
-      subject: /sapmnt/PRD/profile/PRD_D00_sapapp1
-      wanted: {state: present, presets: [], parameters: {rdisp/wp_no_btc: '8'}}
-      after: {running: {rdisp/wp_no_btc: '6'}, stored: {rdisp/wp_no_btc: '8'}, next_boot: {rdisp/wp_no_btc: '8'}}
-      verdict: pending_restart
-      reason: '/sapmnt/PRD/profile/PRD_D00_sapapp1 rdisp/wp_no_btc: 6 is in force, 8 after a restart of the instance'
+    - {name: sap_profile, subject: /sapmnt/PRD/profile/PRD_D00_sapapp1, verdict: pending_restart,
+       reason: 'rdisp/wp_no_btc: 6 is in force, 8 after a restart of the instance'}
 instances:
   description: The instances of this host that read the profiles, each with system, name, number, administrator, and
     the systemd unit that starts it, or null.

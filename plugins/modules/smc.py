@@ -102,14 +102,8 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: smc
-      subject: /usr/sap/PRD/SYS/profile/PRD_D00_sapapp1
-      wanted: {state: present, LD_PRELOAD: libsmc-preload.so}
-      after: {running: {LD_PRELOAD: not loaded}, stored: {LD_PRELOAD: libsmc-preload.so},
-              next_boot: {LD_PRELOAD: libsmc-preload.so}}
-      verdict: pending_restart
-      reason: '/usr/sap/PRD/SYS/profile/PRD_D00_sapapp1 LD_PRELOAD: not loaded is in force, libsmc-preload.so after a
-        restart of the instance'
+    - {name: smc, subject: /usr/sap/PRD/SYS/profile/PRD_D00_sapapp1, verdict: pending_restart,
+       reason: 'LD_PRELOAD: not loaded is in force, libsmc-preload.so after a restart of the instance'}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

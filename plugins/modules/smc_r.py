@@ -100,12 +100,8 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: smc_r
-      subject: smcr0
-      wanted: {state: present, attributes: {conns_per_lg: '64'}}
-      after: {running: {conns_per_lg: '16'}, stored: {conns_per_lg: '64'}, next_boot: {conns_per_lg: '64'}}
-      verdict: pending_restart
-      reason: 'smcr0 conns_per_lg: 16 is in force, 64 once the device is configured again'
+    - {name: smc_r, subject: smcr0, verdict: pending_restart,
+       reason: 'smcr0 conns_per_lg: 16 is in force, 64 once the device is configured again'}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

@@ -61,13 +61,7 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: smc_sysctls
-      subject: net.smc
-      wanted: {state: present, net.smc.wmem: '262144'}
-      after: {running: {net.smc.wmem: '262144'}, stored: {module: smc, net.smc.wmem: '262144'},
-              next_boot: {net.smc.wmem: '262144'}}
-      verdict: changed
-      reason: 3 values set and read back
+    - {name: smc_sysctls, subject: net.smc, verdict: changed, reason: 3 values set and read back}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

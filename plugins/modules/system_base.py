@@ -111,14 +111,7 @@ tuning:
   type: list
   elements: dict
   sample:
-    - name: system_base
-      subject: vm.max_map_count
-      wanted: {state: present, vm.max_map_count: at least 2147483647,
-               source: 'SAP Note 900929, quoted by saptune, sapconf, tuned and community.sap_install'}
-      after: {running: {vm.max_map_count: '2147483647'}, stored: {vm.max_map_count: '2147483647'},
-              next_boot: {vm.max_map_count: '2147483647'}}
-      verdict: changed
-      reason: 2 values set and read back
+    - {name: system_base, subject: vm.max_map_count, verdict: changed, reason: 2 values set and read back}
 """
 
 from ..module_utils._engine.entry_point import run_tuning

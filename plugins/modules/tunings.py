@@ -24,7 +24,9 @@ description:
   - Needs Python 3.6 or later on the host.
 options:
   names:
-    description: The tunings, in this order; if unset, those of O(tunings).
+    description:
+      - The tunings, in this order; if unset, those of O(tunings).
+      - "In the roles C(tune) and C(verify), by default those of the variable C(tune_tunings) or C(verify_tunings)."
     type: list
     elements: str
   tunings:
@@ -64,7 +66,9 @@ options:
     type: bool
     default: false
   drift:
-    description: Whether the task fails for values that are not as requested.
+    description:
+      - Whether the task fails for values that are not as requested.
+      - In the roles C(tune) and C(verify), by default as the variable C(tune_drift) or C(verify_drift) says.
     type: str
     choices: [fail, warn]
     default: warn
@@ -78,7 +82,9 @@ options:
     type: bool
     default: false
   records:
-    description: Whether the records and results of the tunings are returned, for tasks that follow.
+    description:
+      - Whether the records and results of the tunings are returned, for tasks that follow.
+      - In the role C(tune), by default only with the variable C(tune_change), for which it keeps them.
     type: bool
     default: true
   fail:
@@ -142,6 +148,10 @@ deferred:
   returned: if the task registers its result and does not fail
   type: list
   elements: str
+later:
+  description: True if tasks of the role C(tune) follow for this host, such as that for RV(deferred).
+  returned: if there are some
+  type: bool
 throttle:
   description: 1 if that task may run on one host at a time only, otherwise 0.
   returned: if the task registers its result and does not fail

@@ -1,11 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 // SPDX-License-Identifier: GPL-3.0-or-later
 //
-// How the search orders its results: pages that people read come before the reference of plugins and roles, which has
-// most of the words.
+// How the search orders its results: pages that answer a question come before lists of everything and pages for
+// developers, and these before the reference of plugins and roles, which has most of the words.
 var Scorer = {
   score: ([docname, title, anchor, descr, score, filename, kind]) =>
-    /^reference\/(?!index)/.test(docname) && kind !== "title" ? score / 4 : score,
+    kind === "title" || kind === "index"
+      ? score
+      : /^reference\/(?!index)/.test(docname)
+        ? score / 4
+        : /^(architecture|adding_|decisions|playbooks|proof|variables|verdicts_simulated|awx\/|project\/)/.test(docname)
+          ? score / 2
+          : score,
   objNameMatch: 11,
   objPartialMatch: 6,
   objPrio: { 0: 15, 1: 5, 2: -5 },

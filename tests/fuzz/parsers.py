@@ -39,7 +39,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import niping
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net.network import KINDS
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net.request import NETWORK_TOOLS
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, profile, rtprio, sapcontrol
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap import instances, profile, realtime, sapcontrol
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import nmon, sysstat
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows as _import_rows
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError
@@ -256,9 +256,13 @@ OF_FILES: dict[str, tuple[Callable[[Host], object], Sequence[bytes], str]] = {
     ),
     "drop_ins.assignments": (lambda host: drop_ins.assignments(host, "/etc/x.conf"), SAP, "/etc/x.conf"),
     "_sap.instances": (instances_of, SAP, "/usr/sap/sapservices"),
-    "_sap.rtprio.of_session": (lambda host: rtprio.of_session(host, "prdadm"), SAP, "/etc/security/limits.conf"),
-    "_sap.rtprio.of_unit": (
-        lambda host: rtprio.of_unit(host, "SAPPRD_00.service"),
+    "_sap.realtime.session_limit": (
+        lambda host: realtime.session_limit(host, "prdadm"),
+        SAP,
+        "/etc/security/limits.conf",
+    ),
+    "_sap.realtime.unit_limit": (
+        lambda host: realtime.unit_limit(host, "SAPPRD_00.service"),
         SAP,
         "/etc/systemd/system/SAPPRD_00.service",
     ),

@@ -10,9 +10,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled, side_effects
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.wording import GROUPS
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import Loaded
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Round, Workload
@@ -123,8 +122,8 @@ def sites(plan: Plan, number: int) -> Seen:
         "unharmed": bool(harmed - odd),
         "better": bool(odd) and named == odd and not harmed,
         "named": bool(named - odd),
-        "gone": any(side_effects.FADES in text for text in row["guards"]),
-        "groups": GROUPS in report["headline"],
+        "gone": any(guard.kind == "fading" for guard in row["guards"]),
+        "groups": any(guard.kind == "groups" for guard in row["guards"]),
         "warned": report["verdict"] == "IMPROVED" and row["warnings"] and odd <= harmed,
         "plain": report["verdict"] == "IMPROVED" and not row["warnings"],
     }

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import (
     MUST_MATCH,
     SHOWN,
+    UNKNOWN,
     End,
     Layout,
     Protocol,
@@ -51,7 +53,7 @@ RECORD = Round(
     started=0,
     finished=None,
     layout=Layout(tuple((run, False, True, None) for run in range(RUNS)), tuple(range(RUNS)), RUNS),
-    times=(None,) * RUNS,
+    times=array("q", [UNKNOWN] * RUNS),
     values=(1.0,) * RUNS,
     median=1.0,
     throughput=None,

@@ -19,7 +19,7 @@ from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.action import experiment
 from ansible_collections.zpower.sap_tuning.plugins.modules.tunings import DOCUMENTATION
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plans
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps
 from experiments import CHANGE, make_plan, make_records, make_tunings
 from linked_collection import linked_collection
@@ -135,7 +135,7 @@ def test_no_part_is_measured_once_every_level_is_decided(tmp_path: Path, noise: 
     plan = make_plan(rounds=6, most=12)
     done = steps(plan)[:32]
     write_change(tmp_path / "results", make_records(plan, {"every-4": -0.2}, done, noise), make_tunings(plan, done))
-    plan_files.write(tmp_path / "results", plan)
+    plans.write_plan(tmp_path / "results", plan)
     shutil.copy(EXPERIMENT / "tasks" / "part.yml", tmp_path)
     stub = {"ansible.builtin.debug": {"msg": "measured {{ __session_step.phase }}; {{ __session_part.rounds }}"}}
     (tmp_path / "step.yml").write_text(json.dumps([stub]))

@@ -186,10 +186,12 @@ ROUND = {
     "vars": {"__measure_workload": "{{ __measure_ready.workloads[0] }}"},
 }
 LOSE_SERVER = [
-    *(
-        {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": part}}
-        for part in ("ready", "start")
-    ),
+    {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": "ready"}},
+    {
+        "ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": "start_server"},
+        "loop": "{{ __measure_ready.servers }}",
+        "loop_control": {"loop_var": "__measure_workload"},
+    },
     *({**ROUND, "vars": {**ROUND["vars"], "__measure_round": {"number": at, "done": 0}}} for at in (1, 2)),
     {"ansible.builtin.include_role": {"name": "zpower.sap_tuning.measure", "tasks_from": "stop"}},
 ]

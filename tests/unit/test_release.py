@@ -180,7 +180,7 @@ def test_the_workflows_call_makefile_targets_and_skip_nothing() -> None:
 
 
 def test_the_workflow_tries_every_core_and_python_of_a_release() -> None:
-    text = (TOP / "noxfile.py").read_text()
+    text = (TOP / "tests" / "environments.py").read_text()
     cores = text.replace("    OLDEST_CORE: ", f"    {re.findall('OLDEST_CORE = (.*)', text)[0]}: ")
     found = re.findall(r'^    "ansible-core==(\d+\.\d+)\.\d+": \[(.*)\],$', cores, re.MULTILINE)
     tried = {f"{core}-{python}" for core, pythons in found for python in re.findall(r"[\d.]+", pythons)}

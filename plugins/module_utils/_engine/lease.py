@@ -12,7 +12,6 @@ import errno
 import fcntl
 import json
 import os
-import re
 import signal
 import syslog
 import time
@@ -23,10 +22,10 @@ from .._host.drop_ins import temporaries
 from .._host.host import HostError, refused
 from .._host.kernel import boot_id
 from .._host.lock import Lock
+from .durations import LONGEST
 from .places import CHECKPOINT, LEASE, PROBATION
 from .service import PROGRAM, Service
 
-LONGEST = 7 * 24 * 3600
 READY_TIMEOUT_S = 20.0
 # a service starts another Python, which takes a while in an emulated machine
 SERVICE_TIMEOUT_S = 120.0
@@ -35,8 +34,6 @@ LOOK_S = 15.0
 BUSY_S = 1.0
 RETRY_S = 15.0
 _SUFFIX = ".guardian"
-_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_DURATION = re.compile(r"^\s*([0-9]{1,9})\s*([smhd]?)\s*$")
 # a larger difference means that the host's clock was set after the lease was granted
 _CLOCK_SET_S = 60
 # verdicts of values that a guardian leaves alone, because it neither forces nor restarts
@@ -46,14 +43,6 @@ _LEFT = ("drifted", "pending_restart")
 # back the tuning's part of the checkpoint. It takes the lock. If due() is then false, it does nothing and returns None;
 # otherwise it returns the result of the run. program() returns the archive of a service that does the same.
 Terms = namedtuple("Terms", "seconds take_back program")
-
-
-def seconds(value, name):
-    """The whole seconds of a duration, a number or text such as ``10m``. name: the option, for the ValueError."""
-    found = _DURATION.match(str(value))
-    if not found or isinstance(value, bool):
-        raise ValueError("%s is %r; it must be seconds, or a duration such as 90s, 10m, 2h or 1d" % (name, value))
-    return int(found.group(1)) * _SECONDS[found.group(2)]
 
 
 class Lease:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What runs at boot: systemd and its version, this machine's own scripts, also those of its network services, sysctl.d.
+"""What runs at boot: systemd, this machine's own scripts, also those of its network services, sysctl.d.
 
 sysctl.d is read as systemd-sysctl does (src/sysctl/sysctl.c), and a number of it as the kernel does.
 """
@@ -14,8 +14,6 @@ from .._host.drop_ins import Setting, effective_files, numbered_lines
 from .._host.host import HostError
 
 _SYSTEMD = ("/run/systemd/system", "/usr/lib/systemd/systemd", "/lib/systemd/systemd", "/etc/systemd/system")
-_LIBRARIES = ("/usr/lib/systemd", "/usr/lib64/systemd", "/lib/systemd")
-
 _BOOT = (
     ("/etc", "rc.local"),
     ("/etc/rc.d", "rc.local"),
@@ -57,17 +55,6 @@ _NUMBER = re.compile(r"(-?)(0[xX][0-9a-fA-F]{1,16}|0[0-7]{0,22}|[1-9][0-9]{0,19}
 def runs_systemd(host):
     """Whether systemd starts this machine, also if only its /etc was captured."""
     return any(host.exists(path) for path in _SYSTEMD)
-
-
-def systemd_version(host):
-    """The version of systemd, such as 257, by the name of its library; None if unknown."""
-    folders = [os.path.join("/usr/lib", name, "systemd") for name in host.listdir("/usr/lib") if "-linux-gnu" in name]
-    for folder in _LIBRARIES + tuple(folders):
-        for path in host.glob(folder, "libsystemd-shared-*.so"):
-            match = re.match(r"libsystemd-shared-([0-9]{3,4})\b", os.path.basename(path))
-            if match:
-                return int(match.group(1))
-    return None
 
 
 def scripts(host):

@@ -103,11 +103,8 @@ def orphans(host, system, chosen):
 
 def _orphan(name, paths):
     command = "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags %s" % name
-    reason = "%s was applied on this host and is not chosen for it (zpower_tunings), see %s; %s takes it back" % (
-        name,
-        ", ".join(paths),
-        command,
-    )
+    reason = "%s was applied on this host and is not chosen for it (zpower_tunings), see %s; %s takes it back"
+    reason %= (name, ", ".join(paths), command)
     return dict(_record(name, {"state": "restored"}, None, "drifted", reason, ()), undo=command)
 
 
@@ -124,23 +121,16 @@ def smt(host, system, wanted):
         if kind not in (None, "none"):
             reason += "; %s" % GUESTS.get(kind, "a hypervisor gives its guests one thread of a core")
         return _record("SMT", asked, None, "not_applicable", reason, sources)
-    sysinfo = hardware.sysinfo(host)
     now = facts.threads_per_core(host, facts.online_cpus(host) or [])
-    possible = facts.threads_possible(host, sysinfo, kind)
-    running = {"threads per core": now}
-    state = "%s of %s possible threads per core" % (_count_text(now), _count_text(possible))
-    if wanted is None or wanted == now:
-        return _record("SMT", asked, running, "compliant", state, sources)
-    if possible is not None and wanted > possible:
-        reason = "%s, wanted %d: the machine does not have more" % (state, wanted)
-        return _record("SMT", asked, running, "unsupported", reason, sources)
-    distribution = kernel.distribution(host) or {}
-    reason = "%s, wanted %d: %s" % (state, wanted, steps(distribution, wanted))
-    return _record("SMT", asked, running, "drifted", reason, sources, "reboot", _at_once(host, wanted))
-
-
-def _count_text(count):
-    return "an unknown number" if count is None else str(count)
+    possible = facts.threads_possible(host, hardware.sysinfo(host), kind)
+    counts = tuple("an unknown number" if count is None else count for count in (now, possible))
+    verdict, reason, more = "compliant", "%s of %s possible threads per core" % counts, ()
+    if wanted not in (None, now) and possible is not None and wanted > possible:
+        verdict, reason = "unsupported", "%s, wanted %d: the machine does not have more" % (reason, wanted)
+    elif wanted not in (None, now):
+        reason += ", wanted %d: %s" % (wanted, steps(kernel.distribution(host) or {}, wanted))
+        verdict, more = "drifted", ("reboot", _at_once(host, wanted))
+    return _record("SMT", asked, {"threads per core": now}, verdict, reason, sources, *more)
 
 
 def steps(distribution, wanted):
@@ -181,18 +171,20 @@ def zvm(host, system):
     running = {"control program": program, "cores of its LPAR": cores}
     sources = (STUDY % "5.3", "IBM z13s Technical Guide (SG24-8294)")
     newer = not program.startswith("z/VM 6.")
-    known = "z/VM 6 uses" if newer else "z/VM uses"
-    limit = "%s at most %d threads, which is %d cores with SMT" % (known, ZVM_THREADS, ZVM_THREADS // 2)
-    limit += "; a newer one may use more" if newer else ""
+    limit = "z/VM %suses at most %d threads, which is %d cores with SMT%s; "
+    limit %= ("6 " if newer else "", ZVM_THREADS, ZVM_THREADS // 2, "; a newer one may use more" if newer else "")
+    advice = limit + "two z/VM systems with half of the cores each performed alike (published for 64 IFLs)"
+    state = "z/VM runs on %s core%s of its LPAR" % (cores, "" if cores == 1 else "s")
+    verdict, remarks = "compliant", ()
     if cores is None:
-        return _record("z/VM", {}, running, "compliant", "the cores of z/VM's LPAR are not known; " + limit, sources)
-    state = "z/VM runs on %d core%s of its LPAR" % (cores, "" if cores == 1 else "s")
-    if cores <= ZVM_THREADS // 2:
-        return _record("z/VM", {}, running, "compliant", "%s, which is within its limit" % state, sources)
-    advice = "two z/VM systems with half of the cores each performed alike (published for 64 IFLs)"
-    if cores > ZVM_THREADS and not newer:
-        return _record("z/VM", {}, running, "drifted", "%s; %s; %s" % (state, limit, advice), sources)
-    return _record("z/VM", {}, running, "compliant", state, sources, remarks=["%s; %s" % (limit, advice)])
+        state = "the cores of z/VM's LPAR are not known; " + limit[:-2]
+    elif cores <= ZVM_THREADS // 2:
+        state += ", which is within its limit"
+    elif cores > ZVM_THREADS and not newer:
+        verdict, state = "drifted", "%s; %s" % (state, advice)
+    else:
+        remarks = [advice]
+    return _record("z/VM", {}, running, verdict, state, sources, remarks=remarks)
 
 
 # capacity

@@ -5,14 +5,18 @@
 Only files tell: corosync.conf, systemd's units, the processes, cib.xml (for root) and service/halib in the profiles,
 SAP's cluster connector. Pacemaker takes a stop that it did not order for a failure: it starts the instance again, moves
 it, or fences the node.
+
+Pacemaker Explained: in maintenance-mode the cluster, with maintenance a node or resource, and with is-managed false a
+resource is left alone. A resource inherits the meta attributes of its group or clone, and all of them rsc_defaults.
 """
 
-from collections import namedtuple
+import re
+from collections import deque, namedtuple
+from xml.etree import ElementTree
 
 from .._host.host import HostError
 from .._sap.instances import instances, profile_folder, short_name
 from .._sap.profile import Profile, shown
-from .cib import parse_cib
 from .services import CIB, INACTIVE, UNKNOWN, pacemaker
 
 _CONNECTOR = ("service/halib", "service/halib_cluster_connector")
@@ -20,6 +24,102 @@ _ON = {True: "on", False: "off", None: UNKNOWN}
 
 # member, pacemaker: see services.pacemaker(). cib: a Cib, None if it cannot be read; why: the reason.
 Cluster = namedtuple("Cluster", "member pacemaker cib why")
+
+# cluster: whether all is in maintenance. nodes: {name: whether the node is}. resources: [Resource].
+Cib = namedtuple("Cib", "cluster nodes resources")
+# A resource that manages an instance. name: D00, or None; number: 00. host: that of its profile's name, or None.
+Resource = namedtuple("Resource", "id sid name number host maintenance")
+
+LARGEST = 4 * 1024 * 1024
+_AGENTS = ("SAPInstance", "SAPStartSrv")
+_INSTANCE = re.compile(r"([A-Z][A-Z0-9]{2})_([A-Z]+([0-9]{2}))_(\S+)\Z")
+_UNIT = re.compile(r"SAP([A-Z][A-Z0-9]{2})_([0-9]{2})(?:\.service)?\Z")
+_CONTAINERS = ("group", "clone", "master", "bundle")
+
+
+class _Builder(ElementTree.TreeBuilder):
+    """Refuses what cib.xml never has, and what makes parsing unsafe: a document type with entities."""
+
+    def doctype(self, name, pubid, system):
+        raise ValueError("it has a document type")
+
+
+def parse_cib(data):
+    """The Cib in the bytes of cib.xml. Raises ValueError if they are none."""
+    if len(data) > LARGEST:
+        raise ValueError("it has more than %d MiB" % (LARGEST // 1024 // 1024))
+    try:
+        root = ElementTree.fromstring(data, ElementTree.XMLParser(target=_Builder()))
+    except (ElementTree.ParseError, LookupError) as error:
+        raise ValueError("it is not XML: %s" % error) from error
+    configuration = root.find("configuration") if root.tag == "cib" else None
+    if configuration is None:
+        raise ValueError("it is not a configuration of Pacemaker")
+    sets = _Sets(root)
+    nodes = {
+        node.get("uname"): sets.are(node, "instance_attributes", "maintenance")
+        for node in configuration.iterfind("nodes/node")
+        if node.get("uname")
+    }
+    properties = configuration.find("crm_config")
+    cluster = properties is not None and sets.are(properties, "cluster_property_set", "maintenance-mode") is True
+    return Cib(cluster, nodes, _all_resources(configuration, sets))
+
+
+class _Sets:
+    """The sets of name-value pairs of a document; a set may stand elsewhere, and be named by id-ref."""
+
+    def __init__(self, root):
+        self._by_id = {one.get("id"): one for one in root.iter() if one.get("id")}
+
+    def values(self, element, tag, name):
+        """The values of a name in all sets of an element; one that a rule makes conditional is None."""
+        sets = [self._by_id.get(one.get("id-ref"), one) for one in element.findall(tag)]
+        pairs = [(one.find("rule") is not None, pair) for one in sets for pair in one.findall("nvpair")]
+        return [None if ruled else pair.get("value", "") for ruled, pair in pairs if pair.get("name") == name]
+
+    def are(self, element, tag, name, words=("true", "on", "yes", "y", "1")):
+        """Whether all values of a name are one of these words; None if there is no value."""
+        values = self.values(element, tag, name)
+        return all((value or "").lower() in words for value in values) if values else None
+
+    def left_alone(self, element, inherited):
+        """(maintenance, is-managed false) of an element; what it does not say is inherited."""
+        unmanaged = self.are(element, "meta_attributes", "is-managed", ("false", "off", "no", "n", "0"))
+        own = (self.are(element, "meta_attributes", "maintenance"), unmanaged)
+        return tuple(above if here is None else here for here, above in zip(own, inherited))
+
+
+def _all_resources(configuration, sets):
+    defaults = configuration.find("rsc_defaults")
+    first = sets.left_alone(defaults, (False, False)) if defaults is not None else (False, False)
+    top = configuration.find("resources")
+    waiting = deque((one, first) for one in (top if top is not None else ()))
+    templates = {one.get("id"): one for one, _first in waiting if one.tag == "template"}
+    found = []
+    while waiting:
+        element, inherited = waiting.popleft()
+        template = templates.get(element.get("template"), element)
+        flags = sets.left_alone(element, sets.left_alone(template, inherited))
+        if element.tag in _CONTAINERS:
+            waiting += [(one, flags) for one in element]
+        elif element.tag == "primitive":
+            found += _managing(element, template, any(flags), sets)
+    return found
+
+
+def _managing(element, template, maintenance, sets):
+    """[Resource] of a primitive that manages an instance: by SAP's agents, or by its systemd unit."""
+    name, kind = element.get("id", "?"), element.get("type") or template.get("type") or ""
+    if kind in _AGENTS:
+        values = [sets.values(one, "instance_attributes", "InstanceName") for one in (element, template)]
+        match = _INSTANCE.match((values[0] or values[1] or [""])[0] or "")
+        return [Resource(name, *match.groups(), maintenance)] if match else []
+    match = _UNIT.match(kind) if (element.get("class") or template.get("class")) == "systemd" else None
+    return [Resource(name, match.group(1), None, match.group(2), None, maintenance)] if match else []
+
+
+# what a host shows
 
 
 def look(host):

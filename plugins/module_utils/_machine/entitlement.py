@@ -92,17 +92,14 @@ def steered_to(host):
 
 def steering_remarks(host, low, some_become_low):
     """Sentences for a host that is to be vertical: RPS masks that hold low CPUs, or may hold them after the switch."""
+    now = "RPS of %s hands packets to the vertical:low CPUs %s; rps_cpus: entitled leaves them out"
+    soon = (
+        "RPS of %s hands packets to CPUs %s, some of which may become vertical:low; rps_cpus: entitled leaves those "
+        "out once they show it"
+    )
     sentences = []
     for interface, cpus in sorted(steered_to(host).items()):
         held = [cpu for cpu in cpus if cpu in low]
-        if held:
-            sentences.append(
-                "RPS of %s hands packets to the vertical:low CPUs %s; rps_cpus: entitled leaves them out"
-                % (interface, cpu_lists.format_list(held))
-            )
-        elif some_become_low:
-            sentences.append(
-                "RPS of %s hands packets to CPUs %s, some of which may become vertical:low; rps_cpus: entitled leaves "
-                "those out once they show it" % (interface, cpu_lists.format_list(cpus))
-            )
+        if held or some_become_low:
+            sentences.append((now if held else soon) % (interface, cpu_lists.format_list(held or cpus)))
     return sentences

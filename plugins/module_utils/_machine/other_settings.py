@@ -282,11 +282,17 @@ class _Boot:
         return found + (self.written("tuned", runs, self._profile.writes[again:]) if again is not None else [])
 
     def written(self, what, runs, writes, ours_follows=False):
-        """The conflicts of a tool's writes. ours_follows: whether our own value is set again after them."""
+        """The conflicts of a tool's writes; the last one wins.
+
+        ours_follows: whether our own value is set again after them.
+        """
         found = []
         for write in writes:
             for setting in self._settings(write):
                 wins = _late(runs and write.sure, setting)
+                if wins == "yes" and setting.value[:1] not in ("<", ">"):
+                    # such as a value of an earlier note
+                    found = [dict(one, wins="no" if one["wins"] == "yes" else one["wins"]) for one in found]
                 found.append(conflict(what, setting, "no" if ours_follows and wins == "yes" else wins))
         return found
 

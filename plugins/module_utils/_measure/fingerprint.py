@@ -22,16 +22,6 @@ _LONGEST = 255
 _SAPCONTROL_TIMEOUT = 3
 
 
-def _rps_cpus(host, interface):
-    """{"rx-0": mask} as the kernel prints it, of the first 16 receive queues; None if the kernel has no such file."""
-    masks = {}
-    for name in receive_queues(host, interface)[:_MAX_QUEUES]:
-        mask = host.value("/sys/class/net/%s/queues/%s/rps_cpus" % (interface, name))
-        if mask is not None:
-            masks[name] = mask
-    return masks or None
-
-
 def smc_r(host):
     """AIX: "on" if a device lets TCP connections use RDMA, which network counters do not see; else "off".
 
@@ -85,6 +75,8 @@ def fingerprint(local, peer, root="/"):
     local, peer = plain_address(local), plain_address(peer)
     interface = route_interface(local, peer)
     mtu = host.value("/sys/class/net/%s/mtu" % interface) if interface else None
+    queues = receive_queues(host, interface)[:_MAX_QUEUES] if interface else []
+    masks = {name: host.value("/sys/class/net/%s/queues/%s/rps_cpus" % (interface, name)) for name in queues}
     result = {
         "hostname": names.nodename,
         "system": names.sysname,
@@ -98,7 +90,7 @@ def fingerprint(local, peer, root="/"):
         "mtu": int(mtu) if mtu and mtu.isdigit() else None,
         "address": local,
         "clock_step_s": None,
-        "rps_cpus": _rps_cpus(host, interface) if interface else None,
+        "rps_cpus": {name: mask for name, mask in masks.items() if mask is not None} or None,
     }
     if is_aix():
         result["smc_r"] = smc_r(host)

@@ -31,7 +31,8 @@ def start(argv, identity=None, variables=None, directory=None, begin=None, **opt
     MeasureError if the identity cannot be found out or taken, OSError as Popen.
     """
     try:
-        identity = identity or _owner(argv[0])
+        uid = None if identity else owner_of_program(argv[0])
+        identity = identity if uid is None else Identity.of_uid(uid)
         if identity is not None and identity.uid == os.geteuid():
             identity = None
         if identity is not None:
@@ -64,11 +65,6 @@ def _begin(begin, identity, directory):
         except OSError as error:
             os.write(2, ("the directory %s cannot be entered: %s" % (directory, error.strerror)).encode("utf-8"))
             os._exit(126)
-
-
-def _owner(program):
-    uid = owner_of_program(program)
-    return None if uid is None else Identity.of_uid(uid)
 
 
 def utc_now():

@@ -16,99 +16,83 @@ _MOST_FIELDS = 64
 _LONGEST_MASK = _MOST_CPUS // 32 * 9
 
 
-def _checked(holds, wanted):
-    """A function of a value and its name: the value if it holds, else MeasureError."""
-
-    def read(value, name):
-        if holds(value):
-            return value
-        shown = {type(None): "missing", dict: "an object", list: "a list"}.get(type(value)) or ascii(value)[:60]
-        raise MeasureError("%s is %s; it must be %s" % (name, shown, wanted))
-
-    return read
+def _wrong(value, name, wanted):
+    shown = {type(None): "missing", dict: "an object", list: "a list"}.get(type(value)) or ascii(value)[:60]
+    return MeasureError("%s is %s; it must be %s" % (name, shown, wanted))
 
 
-def _number(low, high, kinds=(int, float)):
-    return _checked(
-        lambda value: isinstance(value, kinds) and not isinstance(value, bool) and low <= value <= high,
-        "a %snumber from %g to %g" % ("" if float in kinds else "whole ", low, high),
-    )
+def _read(value, spec, name):
+    """A value as it has to be. Raises MeasureError.
+
+    spec: (low, high) of a number, a whole one if low is; the length of a text; bool; {name: spec} of an object;
+    (None, spec) if it may be missing; or a function of the value and its name.
+    """
+    if callable(spec) and spec is not bool:
+        return spec(value, name)
+    if isinstance(spec, dict):
+        given, prefix = _object(value, name), name + "." if name else ""
+        return {key: _read(given.get(key), spec[key], prefix + key) for key in spec}
+    if isinstance(spec, tuple) and spec[0] is None:
+        return None if value is None else _read(value, spec[1], name)
+    if spec is bool:
+        holds, wanted = isinstance(value, bool), "true or false"
+    elif isinstance(spec, tuple):
+        kinds, whole = ((int, float), "") if isinstance(spec[0], float) else (int, "whole ")
+        holds = isinstance(value, kinds) and not isinstance(value, bool) and spec[0] <= value <= spec[1]
+        wanted = "a %snumber from %g to %g" % ((whole,) + spec)
+    else:
+        holds = isinstance(value, str) and len(value) <= spec and value.isprintable()
+        wanted = "printable text of at most %d characters" % spec
+    if not holds:
+        raise _wrong(value, name, wanted)
+    return value
 
 
-def _count(high, low=0):
-    return _number(low, high, (int,))
-
-
-def _text(longest):
-    return _checked(
-        lambda value: isinstance(value, str) and len(value) <= longest and value.isprintable(),
-        "printable text of at most %d characters" % longest,
-    )
-
-
-def _optional(read):
-    return lambda value, name: None if value is None else read(value, name)
-
-
-_FLAG = _checked(lambda value: isinstance(value, bool), "true or false")
-_OBJECT = _checked(
-    lambda value: isinstance(value, dict) and len(value) <= _MOST_FIELDS,
-    "an object of at most %d fields" % _MOST_FIELDS,
-)
-# A line has no room for too many.
-_LIST = _checked(lambda value: isinstance(value, list), "a list")
-
-
-def _object(fields, extra=None):
-    """fields: {name: how it is read}; extra: those that are left out if they are missing."""
-
-    def read(value, name):
-        given = _OBJECT(value, name)
-        found = dict(fields, **{key: extra[key] for key in extra or () if key in given})
-        return {key: found[key](given.get(key), "%s.%s" % (name, key) if name else key) for key in found}
-
-    return read
+def _object(value, name):
+    if isinstance(value, dict) and len(value) <= _MOST_FIELDS:
+        return value
+    raise _wrong(value, name, "an object of at most %d fields" % _MOST_FIELDS)
 
 
 def _counters(value, name):
     """One of 32 bits per CPU."""
-    return [_count(2**32 - 1)(item, "%s[%d]" % (name, index)) for index, item in enumerate(_LIST(value, name))]
+    # A line has no room for too many.
+    if not isinstance(value, list):
+        raise _wrong(value, name, "a list")
+    return [_read(item, (0, 2**32 - 1), "%s[%d]" % (name, index)) for index, item in enumerate(value)]
 
 
 def _masks(value, name):
     """The CPUs of each queue."""
-    queues = [_text(_LONGEST)(queue, "a key of %s" % name) for queue in _OBJECT(value, name)]
-    return {queue: _text(_LONGEST_MASK)(value[queue], "%s.%s" % (name, queue)) for queue in queues}
-
-
-_SECONDS = _number(0, _MOST_SECONDS)
-_NAME = _optional(_text(_LONGEST))
-_CPUS = _optional(_number(0, _MOST_CPUS))
-_FINGERPRINT = dict.fromkeys(("hostname", "system", "arch", "kernel", "machine", "python", "boot_id"), _NAME)
-_FINGERPRINT.update(cpus_online=_optional(_count(_MOST_CPUS)), mtu=_optional(_count(2**31)), rps_cpus=_optional(_masks))
-_FINGERPRINT.update(interface=_NAME, address=_NAME, clock_step_s=_optional(_number(-_MOST_SECONDS, _MOST_SECONDS)))
-_CPU = {"user_s": _SECONDS, "system_s": _SECONDS, "idle_s": _SECONDS, "ncpu": _CPUS}
-_CPU.update(softirq_s=_optional(_SECONDS), steal_s=_optional(_SECONDS))
-# of a meter
-_METERED = {"meter": _text(_LONGEST), "counted_s": _SECONDS, "physc_s": _optional(_SECONDS), "entitlement": _CPUS}
+    queues = [_read(queue, _LONGEST, "a key of %s" % name) for queue in _object(value, name)]
+    return {queue: _read(value[queue], _LONGEST_MASK, "%s.%s" % (name, queue)) for queue in queues}
 
 
 def _cpu(value, name):
-    metered = isinstance(value, dict) and "meter" in value
-    return _object(dict(_CPU, **_METERED) if metered else _CPU)(value, name)
+    return _read(value, dict(_CPU, **_METERED) if isinstance(value, dict) and "meter" in value else _CPU, name)
 
 
-_SAMPLE = {"mono_s": _SECONDS, "wall_s": _SECONDS, "cpu": _optional(_cpu), "cpu_source": _NAME}
-_SAMPLE.update(
-    process_s=_optional(_SECONDS), retransmits=_optional(_count(2**64 - 1)), received_rps=_optional(_counters)
-)
+def _hello(value, name):
+    """What a host without AIX, IBM Z or SAP does not send is left out."""
+    extra = {key: _NAME for key in ("smc_r", "entitlement", "sap_kernel") if key in _object(value, name)}
+    return _read(value, dict(_FINGERPRINT, **extra), name)
+
+
+_SECONDS, _NAME, _CPUS = (0.0, _MOST_SECONDS), (None, _LONGEST), (None, (0.0, _MOST_CPUS))
+_FINGERPRINT = dict.fromkeys(("hostname", "system", "arch", "kernel", "machine", "python", "boot_id"), _NAME)
+_FINGERPRINT.update(cpus_online=(None, (0, _MOST_CPUS)), mtu=(None, (0, 2**31)), rps_cpus=(None, _masks))
+_FINGERPRINT.update(interface=_NAME, address=_NAME, clock_step_s=(None, (-_MOST_SECONDS, _MOST_SECONDS)))
+_CPU = {"user_s": _SECONDS, "system_s": _SECONDS, "idle_s": _SECONDS, "ncpu": _CPUS}
+_CPU.update(softirq_s=(None, _SECONDS), steal_s=(None, _SECONDS))
+_METERED = {"meter": _LONGEST, "counted_s": _SECONDS, "physc_s": (None, _SECONDS), "entitlement": _CPUS}
+_SAMPLE = {"mono_s": _SECONDS, "wall_s": _SECONDS, "cpu": (None, _cpu), "cpu_source": _NAME}
+_SAMPLE.update(process_s=(None, _SECONDS), retransmits=(None, (0, 2**64 - 1)), received_rps=(None, _counters))
 # by operation; the other replies say no more than ok
-_HELLO = _object(_FINGERPRINT, dict.fromkeys(("smc_r", "entitlement", "sap_kernel"), _NAME))
-_REPLIES = {"hello": {"fingerprint": _HELLO}, "sample": {"sample": _object(_SAMPLE)}}
-_SESSION = dict.fromkeys(("tool", "version", "token"), _text(_LONGEST))
+_REPLIES = {"hello": {"fingerprint": _hello}, "sample": {"sample": _SAMPLE}}
+_SESSION = dict.fromkeys(("tool", "version", "token"), _LONGEST)
 _SESSION.update(dict.fromkeys(("address", "start_time", "started"), _NAME))
-_SESSION.update(dict.fromkeys(("port", "control_port"), _count(65535)))
-_SESSION.update(dict.fromkeys(("pid", "lifetime"), _optional(_count(2**31 - 1, 1))))
+_SESSION.update(dict.fromkeys(("port", "control_port"), (0, 65535)))
+_SESSION.update(dict.fromkeys(("pid", "lifetime"), (None, (1, 2**31 - 1))))
 
 
 def heard(reply, operation, peer):
@@ -117,9 +101,9 @@ def heard(reply, operation, peer):
     peer: who sent it, for MeasureError with the first field that is wrong, or with the server's sentence if it refuses.
     """
     try:
-        if _FLAG(reply.get("ok"), "ok"):
-            return _object(dict(_REPLIES.get(operation, {}), ok=_FLAG))(reply, "")
-        reason = _NAME(reply.get("error"), "error") or "no reason given"
+        if _read(reply.get("ok"), bool, "ok"):
+            return _read(reply, dict(_REPLIES.get(operation, {}), ok=bool), "")
+        reason = _read(reply.get("error"), _NAME, "error") or "no reason given"
     except MeasureError as error:
         raise MeasureError("%s sent a wrong reply to %s: %s" % (peer, operation, error)) from error
     raise MeasureError("the server refused: %s" % reason)
@@ -128,7 +112,7 @@ def heard(reply, operation, peer):
 def check_session(session, address):
     """MeasureError for the first field of a session that is wrong. address: of its server."""
     try:
-        _object(_SESSION)(session, "")
+        _read(session, _SESSION, "")
     except MeasureError as error:
         raise MeasureError("the session of the server at %s is wrong: %s" % (address or "this host", error)) from error
 

@@ -10,8 +10,9 @@ import os
 import re
 from collections import Counter
 
+from .._host.drop_ins import assignments, effective_files
 from .._host.kernel import int_or_none, kernel_option, release
-from . import limits, parameters, rtprio
+from . import limits, parameters
 from .processes import read_text, running, servers
 
 SCHEDULER, PRIORITY = parameters.SCHEDULER, parameters.PRIORITY
@@ -31,6 +32,11 @@ _RUNTIME, _PERIOD = "/proc/sys/kernel/sched_rt_runtime_us", "/proc/sys/kernel/sc
 _FAIR_SERVERS = "/sys/kernel/debug/sched/fair_server"
 # threads of the kernel have 50
 _HIGH = 50
+# the highest priority of the kernel, and so the effect of an unlimited limit
+_HIGHEST = 99
+_CAP_SYS_NICE = 1 << 23
+_LEAVE = "work processes under a real-time scheduler leave %g %% of the CPU time to all other processes (%s)"
+_TAKE = "%s: work processes under a real-time scheduler can take all CPU time and block all other processes, even sshd"
 
 
 def wants_realtime(values):
@@ -43,6 +49,11 @@ def is_risky(values):
     return wants_realtime(values) or number(values.get(PRIORITY), 0) >= _HIGH
 
 
+def number(priority, otherwise=1):
+    """The value of rdisp/linux/os_priority as a number; otherwise: for None, and text that is not a number."""
+    return int(priority) if re.match(r"^[0-9]{1,2}$", str(priority)) else otherwise
+
+
 # prerequisites
 
 
@@ -52,13 +63,12 @@ def prerequisites(host, instance, priority, allowed=False):
     priority: the value of rdisp/linux/os_priority; None or text that is not a number ("$(...)") means any priority.
     allowed: the instance's unit is about to get its limit.
     """
-    wanted = number(priority)
     parent, dispatchers = _processes(host, instance)
     runtime = _value(host, _RUNTIME)
     missing = []
     # a capability of the program's file applies at every start
-    if not allowed and not any(rtprio.has_capability(host, process, "CapEff") for process in dispatchers):
-        missing.append(_low_limit(host, instance, parent, wanted))
+    if not allowed and not any(_has_capability(host, process, "CapEff") for process in dispatchers):
+        missing.append(_low_limit(host, instance, parent, number(priority)))
     # with -1, the kernel does not check the control groups
     if parent is not None and runtime != "-1":
         missing.append(_control_group(host, instance, parent))
@@ -70,19 +80,13 @@ def prerequisites(host, instance, priority, allowed=False):
 def waiting(host, instance, priority):
     """Sentences if the priority is allowed only after the instance's unit has restarted sapstartsrv."""
     wanted, parent = number(priority), _processes(host, instance)[0]
-    if parent is None or not instance.unit or rtprio.of_process(host, parent) >= wanted:
-        return []
-    if rtprio.of_unit(host, instance.unit) < wanted:
+    if parent is None or not instance.unit or _process_limit(host, parent) >= wanted:
         return []
     sentence = (
         "%s allows %s %s real-time priority %d from the next start of sapstartsrv on: its %s (process %d) is older"
     )
-    return [sentence % (instance.unit, instance.sid, instance.name, wanted, parent.program, parent.pid)]
-
-
-def number(priority, otherwise=1):
-    """The value of rdisp/linux/os_priority as a number; otherwise: for None, and text that is not a number."""
-    return int(priority) if re.match(r"^[0-9]{1,2}$", str(priority)) else otherwise
+    words = (instance.unit, instance.sid, instance.name, wanted, parent.program, parent.pid)
+    return [sentence % words] if unit_limit(host, instance.unit) >= wanted else []
 
 
 def _processes(host, instance):
@@ -92,32 +96,27 @@ def _processes(host, instance):
 
 
 def _low_limit(host, instance, parent, wanted):
-    """The sentence if the limit is too low at the next start, or None."""
+    """The sentence if the limit is too low at the next start, or None.
+
+    A unit gives its limit to each sapstartsrv that it starts, whatever limit a running one has. Without a unit,
+    sapstartsrv keeps the limit of its start, and only login sessions set one.
+    """
     if instance.unit:
-        limit, reason, advice = _unit_limit(host, instance.unit)
+        limit, source = unit_limit(host, instance.unit), "%s allows" % instance.unit
+        advice = "set LimitRTPRIO=%d of %s (sap_profile_manage_rtprio does it)" % (wanted, instance.unit)
     else:
-        limit, reason, advice = _session_limit(host, instance.user, parent, wanted)
+        limit, source = session_limit(host, instance.user), "%s allows" % limits.LIMITS
+        advice = "write '%s - rtprio %d' to %s and start sapstartsrv from a login session"
+        advice %= (instance.user, wanted, limits.LIMITS)
+        if limit >= wanted:
+            advice = "%s allows %d to login sessions: start sapstartsrv from one" % (limits.LIMITS, wanted)
+        if parent is not None:
+            limit = _process_limit(host, parent)
+            source = "its %s (process %d) may use" % (parent.program, parent.pid)
     if limit >= wanted:
         return None
     who = "%s %s may not use real-time priority %d" % (instance.sid, instance.name, wanted)
-    return "%s, because %s: %s" % (who, reason % (limit or "none"), advice % wanted)
-
-
-def _unit_limit(host, unit):
-    """A unit gives its limit to each sapstartsrv that it starts, whatever limit a running one has."""
-    advice = "set LimitRTPRIO=%%d of %s (sap_profile_manage_rtprio does it)" % unit
-    return rtprio.of_unit(host, unit), "%s allows %%s" % unit, advice
-
-
-def _session_limit(host, user, parent, wanted):
-    """Without a unit, sapstartsrv keeps the limit of its start, and only login sessions set one."""
-    stored = rtprio.of_session(host, user)
-    advice = "write '%s - rtprio %%d' to %s and start sapstartsrv from a login session" % (user, limits.LIMITS)
-    if stored >= wanted:
-        advice = "%s allows %%d to login sessions: start sapstartsrv from one" % limits.LIMITS
-    if parent is None:
-        return stored, "%s allows %%s" % limits.LIMITS, advice
-    return rtprio.of_process(host, parent), "its %s (process %d) may use %%s" % (parent.program, parent.pid), advice
+    return "%s, because %s %s: %s" % (who, source, limit or "none", advice)
 
 
 def _control_group(host, instance, parent):
@@ -170,42 +169,77 @@ def _has_fair_server(host):
     return bool(match) and tuple(map(int, match.groups())) >= (6, 12) and not _groups_realtime(host)
 
 
-def _of_fair_server(host):
-    """The same as remarks(), by the fair server of each CPU, which debugfs shows to root; by default 50 ms of 1 s."""
-    folders = host.glob(_FAIR_SERVERS, "cpu*")
-    pairs = [
-        [int_or_none(_value(host, "%s/%s" % (folder, name))) for name in ("runtime", "period")] for folder in folders
-    ]
-    shares = [100.0 * runtime / period for runtime, period in pairs if runtime is not None and period]
-    if shares and min(shares) <= 0:
-        return [
-            "the fair server is off (runtime 0 in %s): work processes under a real-time scheduler can take all CPU"
-            " time and block all other processes, even sshd" % _FAIR_SERVERS
-        ]
-    how = "fair server" if shares else "fair server, by default; debugfs does not show it"
-    text = "work processes under a real-time scheduler leave %g %% of the CPU time to all other processes (%s)"
-    return [text % (round(min(shares, default=5.0), 2), how)]
-
-
 def remarks(host):
-    """Sentences on the CPU time that real-time processes leave to other processes."""
-    if _has_fair_server(host):
-        return _of_fair_server(host)
-    runtime, period = int_or_none(_value(host, _RUNTIME)), int_or_none(_value(host, _PERIOD))
-    if runtime is None or not period or runtime == 0:
+    """Sentences on the CPU time that real-time processes leave to other processes.
+
+    The fair server has a share on each CPU, by default 50 ms of 1 s; debugfs shows it to root.
+    """
+    fair = _has_fair_server(host)
+    folders = host.glob(_FAIR_SERVERS, "cpu*") if fair else []
+    files = [(folder + "/runtime", folder + "/period") for folder in folders] if fair else [(_RUNTIME, _PERIOD)]
+    pairs = [[int_or_none(_value(host, file)) for file in two] for two in files]
+    shares = [(runtime, 100.0 * runtime / period) for runtime, period in pairs if runtime is not None and period]
+    runtime, share = min(shares, default=(None, 5.0), key=lambda pair: pair[1])
+    if fair:
+        if runtime is not None and share <= 0:
+            return [_TAKE % ("the fair server is off (runtime 0 in %s)" % _FAIR_SERVERS)]
+        how = "fair server" if shares else "fair server, by default; debugfs does not show it"
+        return [_LEAVE % (round(share, 2), how)]
+    if not runtime:
         return []
     if runtime < 0:
-        return [
-            "kernel.sched_rt_runtime_us is -1: work processes under a real-time scheduler can take all CPU time and"
-            " block all other processes, even sshd"
-        ]
-    left = round(100 - 100.0 * runtime / period, 2)
-    text_of = "work processes under a real-time scheduler leave %g %% of the CPU time to all other processes"
-    return [(text_of + " (kernel.sched_rt_runtime_us is %d)") % (left, runtime)]
+        return [_TAKE % "kernel.sched_rt_runtime_us is -1"]
+    return [_LEAVE % (round(100 - share, 2), "kernel.sched_rt_runtime_us is %d" % runtime)]
 
 
 def _value(host, path):
     return read_text(host, path).strip()
+
+
+# limits
+
+
+def _process_limit(host, process):
+    """The limit of a running process, which its children inherit."""
+    if _has_capability(host, process, "CapAmb"):
+        return _HIGHEST
+    match = re.search(r"(?m)^Max realtime priority\s+(\S+)", read_text(host, "/proc/%d/limits" % process.pid))
+    return _limit(match.group(1)) if match else 0
+
+
+def _has_capability(host, process, which):
+    """Whether CAP_SYS_NICE is in a set of a process: CapEff is its own, CapAmb is inherited by its children."""
+    match = re.search(r"(?m)^%s:\s*([0-9a-f]+)$" % which, read_text(host, "/proc/%d/status" % process.pid))
+    return match is not None and int(match.group(1), 16) & _CAP_SYS_NICE != 0
+
+
+def unit_limit(host, unit):
+    """The limit of a unit at its next start: the last LimitRTPRIO= of its files, systemd's own, or CAP_SYS_NICE."""
+    default, limit, capable = "", "", False
+    main = [path for path in ("/usr/lib/systemd/system.conf", "/etc/systemd/system.conf") if host.exists(path)]
+    for path in main[-1:] + effective_files(host, "systemd/system.conf.d", ".conf"):
+        for _line, _text, name, value in assignments(host, path):
+            default = value if name == "DefaultLimitRTPRIO" else default
+    for name, entry in limits.of_unit(host, unit):
+        if name == "LimitRTPRIO":
+            # an empty value resets earlier ones
+            limit = entry.value
+        elif name == "AmbientCapabilities":
+            capable = entry.value != "" and (capable or "CAP_SYS_NICE" in entry.value.split())
+    # one value for both limits, or soft:hard
+    return _HIGHEST if capable else _limit((limit or default or "0").split(":")[0])
+
+
+def session_limit(host, user):
+    """The limit that pam_limits gives a user."""
+    found = limits.of_session(host, user, "rtprio", "soft")
+    return _limit(found[-1].value) if found else 0
+
+
+def _limit(value):
+    if value in ("unlimited", "infinity", "-1"):
+        return _HIGHEST
+    return min(int(value), _HIGHEST) if re.match(r"^[0-9]{1,18}$", value) else 0
 
 
 # running processes

@@ -82,20 +82,19 @@ def _journal(host, base, name, path):
     stored, command = {"first values": len(journal.entries)}, _ROLLBACK % name
     if not journal.entries:
         reason = "%s has no values any more, only folders that could not be removed: %s; %s tries again"
-        return _record(
-            name, "journal", "drifted", reason % (path, ", ".join(journal.made), command), None, stored, command
-        )
+        reason %= (path, ", ".join(journal.made), command)
+        return _record(name, "journal", "drifted", reason, None, stored, command)
     stored["since"] = journal.since()
     if not checkpoint:
         reason = "%s holds the first values; %s restores them" % (path, command)
         return _record(name, "journal", "drifted", reason, None, stored, command)
     pid, ends = journal.lease.guardian(), journal.lease.ends()
     running = {"guardian": "process %d" % pid, "until": ends} if pid else {"guardian": "none"}
-    what = "values on probation" if checkpoint == PROBATION else "temporary values of the checkpoint %s" % checkpoint
     itself = "the host restores them by itself" if pid else "no process on the host restores them"
-    keep = "; zpower.sap_tuning.confirm keeps them" if checkpoint == PROBATION else ""
+    subject, what, keep = "checkpoint %s" % checkpoint, "temporary values of the checkpoint %s" % checkpoint, ""
+    if checkpoint == PROBATION:
+        subject, what, keep = checkpoint, "values on probation", "; zpower.sap_tuning.confirm keeps them"
     reason = "%s: %s, and %s; %s restores all values%s" % (path, what, itself, command, keep)
-    subject = checkpoint if checkpoint == PROBATION else "checkpoint %s" % checkpoint
     return _record(name, subject, "drifted", reason, running, stored, command)
 
 
@@ -123,7 +122,15 @@ def _remains(host, base, known):
             others = [one for one in killed if one != LEASE and _OF_TUNING.match(one)] if name == LEASE else [name]
             tuning = stem(others[0]) if others and _OF_TUNING.match(others[0]) else NAME
             found.setdefault(tuning, []).append(os.path.join(folder, name))
-    return [_of_remains(name, paths) for name, paths in sorted(found.items())]
+    records = []
+    for name, paths in sorted(found.items()):
+        command, reason = _ROLLBACK % name, "a run that was killed left %s; %s removes it"
+        subject = "remains"
+        if name == NAME:
+            subject, command, reason = "other files", None, "no tuning uses %s: look at it and remove it by hand"
+        reason %= (", ".join(paths), command) if command else ", ".join(paths)
+        records.append(_record(name, subject, "drifted", reason, stored={"files": len(paths)}, undo=command))
+    return records
 
 
 def _expected(name, in_base, mine, known):
@@ -135,16 +142,6 @@ def _expected(name, in_base, mine, known):
         locks = tuning in known and name == tuning + ".lock"
         return locks or name.startswith(CHECKPOINT) or name in PROGRAMS.values()
     return name == LEASE and bool(mine)
-
-
-def _of_remains(name, paths):
-    stored = {"files": len(paths)}
-    if name == NAME:
-        reason = "no tuning uses %s: look at it and remove it by hand" % ", ".join(paths)
-        return _record(NAME, "other files", "drifted", reason, stored=stored)
-    command = _ROLLBACK % name
-    reason = "a run that was killed left %s; %s removes it" % (", ".join(paths), command)
-    return _record(name, "remains", "drifted", reason, stored=stored, undo=command)
 
 
 # stored values of the tunings
@@ -161,18 +158,14 @@ def _files(host, base, known):
 
 
 def _of_files(host, name, paths, has_journal):
-    command = _ROLLBACK % name
     edited = [] if has_journal else [path for path in paths if not _has_marks(host, path)]
     known = [path for path in paths if path not in edited]
-    said = []
-    if known:
-        without = "" if has_journal else ", although no journal knows the values before"
-        said.append("%s: %s removes it%s" % (", ".join(known), command, without))
-    if edited:
-        said.append("%s: edited by someone else, and no journal knows it; remove it by hand" % ", ".join(edited))
-    return _record(
-        name, "files", "drifted", "; ".join(said), stored={"files": len(paths)}, undo=command if known else None
-    )
+    command = _ROLLBACK % name if known else None
+    without = "" if has_journal else ", although no journal knows the values before"
+    said = ["%s: %s removes it%s" % (", ".join(known), command, without)] if known else []
+    hint = "%s: edited by someone else, and no journal knows it; remove it by hand"
+    said += [hint % ", ".join(edited)] if edited else []
+    return _record(name, "files", "drifted", "; ".join(said), stored={"files": len(paths)}, undo=command)
 
 
 def _has_marks(host, path):

@@ -371,6 +371,16 @@ class AixTunables(Tuning):
         default = self._rows[knob.item].default if knob.item in self._rows else DEFAULT
         return knob.place == STORED and None in texts and self._plain(text) in (None, self._plain(default))
 
+    def current(self, entries):
+        """A boot makes a stored value the running one, which then is a value of this collection too."""
+        found = dict(entries)
+        for key, entry in entries.items():
+            stored = entries.get(re.sub(" running$", " stored", key))
+            if stored is not None and stored is not entry:
+                brought = [text for text in stored["ours"] if number(text) is not None and text not in entry["ours"]]
+                found[key] = dict(entry, ours=entry["ours"] + brought)
+        return found
+
     def legible(self, key, text):
         match = _KEY.match(key)
         return bool(match) and (_VALUE.match(text) is not None if text is not None else match.group(1) != "running")

@@ -7,14 +7,28 @@ drivers/s390/net/qeth_core_sys.c), which cuts its connections. chzdev's file: zd
 """
 
 import fnmatch
+import os
 import re
 
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
+from .._host.drop_ins import effective_files, numbered, one_line
 from .._host.host import TEMPORARY, HostError
 from .._machine import hardware
-from ._qeth.rules import ITEM, LEAST, MOST, RULES, at_boot, attributes, conflicts, planned, rule_files
+from .._machine.other_settings import Setting, boot_scripts, conflict, lines_with, of_tuned, udev_tokens, units
 from ._rps.interfaces import CARDS, Interfaces
 
+# the file of chzdev for a device
+RULES = "/etc/udev/rules.d/41-qeth-%s.rules"
+ITEM = "buffer_count"
+LEAST, MOST = 8, 128
+_SETS = re.compile(r"""echo\s+["']?(\d+)["']?\s*>\s*\S*buffer_count|buffer_count\s*=\s*["']?(\d+)""")
+_DEVICE = re.compile(r"\b[0-9a-f]{1,2}\.[0-9a-f]\.[0-9a-f]{4}\b")
+# (what, folder, names of files): RHEL 7 to 9, and SLES before 12
+_FILES = (
+    ("ifcfg", "/etc/sysconfig/network-scripts", "ifcfg-*"),
+    ("NetworkManager", "/etc/NetworkManager/system-connections", "*"),
+    ("hwcfg", "/etc/sysconfig/hardware", "hwcfg-*"),
+)
 _BUS_ID = re.compile(r"[0-9a-f]{1,2}\.[0-9a-f]\.[0-9a-f]{4}\Z")
 _KEY = re.compile(RULES.replace(".", r"\.") % _BUS_ID.pattern[:-2] + r"\Z")
 # the first line of a file that chzdev has written
@@ -26,8 +40,6 @@ _REACTIVATION = (
     "needs re-activation: the stored number acts at the next boot, or when the device goes offline and online, which "
     "ends its connections and is never done by this collection"
 )
-
-
 # A new file would have online=0: see cfg_mod_settings() in chzdev.c
 _NO_FILE = "there is no %s, so chzdev does not keep this device: set buffer_count to %s where it is configured"
 _OTHER_FILE = (
@@ -88,17 +100,14 @@ class Qeth(Tuning):
                 names = ", ".join("%s (%s)" % pair for pair in sorted(self.devices.items()))
                 raise InputError("devices: this host has no qeth device %s; it has %s" % (pattern, names))
             chosen += [device for device in found if device not in chosen]
+        verdict, reason = "unknown", "not in this capture: the bus id of its device"
         if not chosen:
-            reason = "no qeth device is %s" % ", ".join(self.params["devices"])
-            return [Subject("all", verdict="not_applicable", reason=reason)]
-        if not self.host.capture and not any(self.host.exists(top + "/sbin/chzdev") for top in ("/usr", "")):
-            reason = "this host has no chzdev, which stores it: install s390-tools"
-            return [Subject(device, verdict="unsupported", reason=reason) for device in chosen]
-        lost = "not in this capture: the bus id of its device"
-        return [
-            self.observe(device) if _BUS_ID.match(device) else Subject(device, verdict="unknown", reason=lost)
-            for device in chosen
-        ]
+            verdict, reason = "not_applicable", "no qeth device is %s" % ", ".join(self.params["devices"])
+        elif not self.host.capture and not any(self.host.exists(top + "/sbin/chzdev") for top in ("/usr", "")):
+            verdict, reason = "unsupported", "this host has no chzdev, which stores it: install s390-tools"
+        subjects = [Subject(device, verdict=verdict, reason=reason) for device in chosen or ["all"]]
+        known = chosen and verdict == "unknown"
+        return [self.observe(one.name) if known and _BUS_ID.match(one.name) else one for one in subjects]
 
     def selects(self, name):
         return any(self._means(pattern, name) for pattern in self.params["devices"])
@@ -135,7 +144,7 @@ class Qeth(Tuning):
         return None if data is None else data.decode("latin-1")
 
     def legible(self, key, text):
-        return bool(_KEY.match(key)) and text is not None and all(ord(letter) < 256 for letter in text)
+        return bool(_KEY.match(key)) and text is not None and max(text, default="") < "\u0100"
 
     def _temporaries(self):
         folder, name = (RULES % "*").rsplit("/", 1)
@@ -179,12 +188,9 @@ class Qeth(Tuning):
     def boot(self, subject, stored):
         text = stored[ITEM]
         value, file, line = at_boot(subject.name, subject.rules, text)
-        lost = []
-        if self._stored(text) not in (None, value):
-            lost.append(
-                "%s: at the next boot %s line %s sets buffer_count to %s before the stored %s"
-                % (subject.name, file, line, value, self._stored(text))
-            )
+        lost = "%s: at the next boot %s line %s sets buffer_count to %s before the stored %s"
+        lost %= (subject.name, file, line, value, self._stored(text))
+        lost = [] if self._stored(text) in (None, value) else [lost]
         if value is None:
             # what NetworkManager and others do with theirs is not known for certain
             named = [other["value"] for other in subject.conflicts if other["wins"] == "possible" and other["value"]]
@@ -239,3 +245,84 @@ class Qeth(Tuning):
 
     def value(self, knob, text):
         return text if knob.place == RUNNING else self._stored(text) or "unset"
+
+
+# what gives a device its buffer_count at boot: udev rules, chzdev's among them, and other places
+
+
+def planned(device, number):
+    """The part of chzdev's file that is known before it is written."""
+    lines = 'ATTR{[ccwgroup/%s]buffer_count}="%s"\nATTR{[ccwgroup/%s]online}="1"\n'
+    return lines % tuple(one_line(text, no='"\\') for text in (device, str(number), device))
+
+
+def attributes(text):
+    """{attribute: value} that a file of chzdev gives its device before online=1, and online itself (0 comes first)."""
+    found = {}
+    for _line, name, value in _writes(text, None):
+        if found.get("online") != "1":
+            found[name] = value
+    return found
+
+
+def rule_files(host, device):
+    """{name: (path, text)} of the effective udev rules that are about a device."""
+    files = [(path, host.read(path) or "") for path in effective_files(host, "udev/rules.d", ".rules")]
+    return {os.path.basename(path): (path, text) for path, text in files if device in path or device in text}
+
+
+def at_boot(device, files, own):
+    """(buffer_count, file, line) as the rules give it at boot, own being the text of chzdev's file or None.
+
+    The rules of all files run in the order of their names. Once one has set the device online, the kernel refuses other
+    values.
+    """
+    path = RULES % device
+    files = {name: pair for name, pair in files.items() if pair[0] != path}
+    if own is not None:
+        files[os.path.basename(path)] = (path, own)
+    found = (None, None, None)
+    for name in sorted(files):
+        file, text = files[name]
+        for line, attribute, value in _writes(text, device, name):
+            if attribute == "online" and value == "1":
+                return found
+            if attribute == ITEM and re.match(r"[0-9]+\Z", value):
+                # the kernel takes the nearest number in its range
+                found = (str(min(max(int(value), LEAST), MOST)), file, line)
+    return found
+
+
+def _writes(text, device, name=""):
+    """(line, attribute, value) of what a rule file of this name writes to a device; None means any device."""
+    for line, rule in numbered(text):
+        if device is None or device in rule or (device in name and "[ccwgroup/" not in rule):
+            for token in udev_tokens(rule):
+                if token.key == "ATTR" and token.operator in ("=", ":="):
+                    yield line, (token.attribute or "").rpartition("]")[2], token.value
+
+
+def conflicts(host, device, interface, files):
+    """Other settings of a device's buffer_count, as conflict()."""
+    found = []
+    decides = at_boot(device, files, planned(device, MOST))[1:]
+    for name in sorted(files):
+        path, text = files[name]
+        for line, attribute, value in _writes(text, device, name) if path != RULES % device else ():
+            if attribute == ITEM:
+                wins = "yes" if (path, line) == decides else "no"
+                found.append(conflict("udev rule", Setting(path, line, "", value), wins))
+    for what, folder, names in _FILES:
+        for file in host.glob(folder, names):
+            words = "%s\n%s" % (file, host.read(file) or "")
+            if re.search(r"\b(%s|%s)\b" % (re.escape(device), re.escape(interface or device)), words):
+                wins = "no" if what == "hwcfg" else "possible"
+                found += [conflict(what, setting, wins) for setting in lines_with(host, file, _SETS)]
+    words = [word for word in (host.value("/proc/cmdline") or "").split() if word.startswith("rd.znet=qeth,")]
+    settings = [Setting("/proc/cmdline", 1, word, _SETS.search(word).group(2)) for word in words if _SETS.search(word)]
+    found += [conflict("kernel command line", one, "possible") for one in settings if device in one.text]
+    late = [("tuned", setting) for _runs, setting in of_tuned(host, _SETS)]
+    late += [("unit", setting) for _runs, setting in units(host, _SETS)]
+    late += [("boot script", setting) for setting in boot_scripts(host, _SETS)]
+    ours = [(what, setting) for what, setting in late if device in (_DEVICE.findall(setting.text) or [device])]
+    return found + [conflict(what, setting, "possible") for what, setting in ours]

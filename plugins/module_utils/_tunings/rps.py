@@ -18,14 +18,15 @@ from .._host.drop_ins import DropIn
 from .._host.host import HostError
 from .._machine.other_settings import at_boot
 from ._rps.cpus import UNITS, Cpus
-from ._rps.flow_entries import FLOW_ENTRIES, FLOW_KNOB, FlowEntries, rounded, same_parsed
+from ._rps.flow_entries import FLOW_ENTRIES, FLOW_FILE, FlowEntries, rounded, same_parsed
 from ._rps.interfaces import NET, Interfaces, queue_path
 from ._rps.stored import RULES, RULES_HEADER, Others, queues_at_boot, rules, values_of
 
 # the journal's key of a queue's value; it ends with the device's identity if another device has the name now
 _KEY = re.compile(r"^%s/([^/]+)/(queues/rx-[0-9]+/(\w+))( of .*)?\Z" % NET)
 
-# entries of the flow table with flow_steering
+# Entries of the flow table with flow_steering; each receive queue of an interface has its share of them: Linux 6.12,
+# Documentation/networking/scaling.rst, RFS, suggested configuration (7.2 has 65536).
 FLOW_TABLE = 32768
 
 _ERRORS = {
@@ -35,20 +36,6 @@ _ERRORS = {
     errno.EOVERFLOW: "the mask names a CPU that this kernel cannot have",
     errno.EINVAL: "the kernel refuses it: all its CPUs are isolated (isolcpus, nohz_full), or it is too large",
 }
-
-
-def with_flow_steering(params):
-    """The parameters with the size of the flow table that flow_steering gives them.
-
-    32768 entries, and each receive queue of an interface has its share of them: Linux 6.12,
-    Documentation/networking/scaling.rst, RFS, suggested configuration (7.2 has 65536).
-    """
-    if not params["flow_steering"]:
-        return params
-    if params["flow_cnt"] is not None:
-        raise InputError("flow_cnt: flow_steering derives it from the number of receive queues; leave one of them out")
-    entries = params["sock_flow_entries"]
-    return dict(params, sock_flow_entries=FLOW_TABLE if entries is None else entries)
 
 
 class Rps(Tuning):
@@ -68,7 +55,8 @@ class Rps(Tuning):
     )
 
     def __init__(self, host, params):
-        params = with_flow_steering(params)
+        if params["flow_steering"] and params["sock_flow_entries"] is None:
+            params = dict(params, sock_flow_entries=FLOW_TABLE)
         super().__init__(host, params)
         self.cpus = Cpus(host, params)
         self.width = cpu_lists.width(host)
@@ -92,6 +80,8 @@ class Rps(Tuning):
             number = self.params[option]
             if number is not None and not low <= number <= high:
                 raise InputError("%s: %d is out of range; use %d to %d" % (option, number, low, high))
+        if self.params["flow_steering"] and self.params["flow_cnt"] is not None:
+            raise InputError("flow_cnt: flow_steering derives it from the number of receive queues; leave out one")
         if not self.params["interfaces"]:
             raise InputError("interfaces: the list is empty; name interfaces or use auto")
 
@@ -124,38 +114,32 @@ class Rps(Tuning):
         for old in sorted(entries):
             key, entry = old, entries[old]
             identity, queue = entry.get("identity"), _KEY.match(key)
-            now = names.get(identity)
+            name, now = queue.group(1) if queue else key[len(RULES) + 1 :], names.get(identity)
             if queue and identity:
                 key, entry = self._current_queue(queue, entry, now)
             elif key.startswith(RULES + " ") and identity:
-                name = key[len(RULES) + 1 :]
-                owner = name if now is None or self.host.exists("%s/%s" % (NET, name)) else now
-                entry = dict(entry, subject=owner)
-                if owner != name:
-                    self._former.setdefault(owner, set()).add(name)
-            if key in found and found[key].get("since", "") < entry.get("since", ""):
-                continue
-            found[key] = entry
+                now = name if now is None or self.host.exists("%s/%s" % (NET, name)) else now
+                entry = dict(entry, subject=now)
+            if identity and now not in (None, name):
+                self._former.setdefault(now, set()).add(name)
+            if key not in found or found[key].get("since", "") >= entry.get("since", ""):
+                found[key] = entry
         return found
 
     def _current_queue(self, queue, entry, now):
         """(key, entry) of a queue's value; now: the present name of its interface, None if it is gone."""
         name, path, attribute, beside = queue.groups()
-        identity = entry["identity"]
-        if now is not None:
-            if now != name:
-                self._former.setdefault(now, set()).add(name)
-            entry = dict(entry, subject=now, family="%s %s" % (now, attribute))
-            return "%s/%s/%s" % (NET, now, path), entry
-        if beside or self.interfaces.identity(name) not in (None, identity):
-            subject = "%s (%s)" % (name, identity)
-            entry = dict(entry, subject=subject, family="%s %s" % (subject, attribute))
-            return "%s/%s/%s of %s" % (NET, name, path, identity), entry
-        return queue.group(0), entry
+        key, subject = "%s/%s/%s" % (NET, now, path), now
+        if now is None:
+            if not beside and self.interfaces.identity(name) in (None, entry["identity"]):
+                return queue.group(0), entry
+            subject = "%s (%s)" % (name, entry["identity"])
+            key = "%s/%s/%s of %s" % (NET, name, path, entry["identity"])
+        return key, dict(entry, subject=subject, family="%s %s" % (subject, attribute))
 
     def legible(self, key, text):
         queue = _KEY.match(key)
-        if not queue and key != FLOW_KNOB.path:
+        if not queue and key != FLOW_FILE:
             return True
         try:
             (cpu_lists.parse_mask if queue and queue.group(3) == "rps_cpus" else int)(text)
@@ -185,8 +169,7 @@ class Rps(Tuning):
                 if text is not None:
                     item = queue if attribute == "rps_cpus" else "%s %s" % (queue, attribute)
                     knobs.append(Knob(path, RUNNING, item, "%s %s" % (name, attribute), text))
-        restoring = self.params["state"] == "restored"
-        if queues and not restoring and not any(knob.key.endswith("/rps_cpus") for knob in knobs):
+        if queues and not self.restoring and not any(knob.key.endswith("/rps_cpus") for knob in knobs):
             return Subject(name, verdict="unsupported", reason="this kernel was built without RPS (CONFIG_RPS)")
         if self.rules.usable():
             knobs.append(self._rule(name, "udev rule"))
@@ -195,7 +178,7 @@ class Rps(Tuning):
         subject.identity = self.interfaces.identity(name)
         masks = [self._mask(knob.now) for knob in knobs if knob.key.endswith("/rps_cpus")]
         subject.remarks += self.cpus.remarks(functools.reduce(operator.or_, masks, self.mask or 0))
-        if restoring and not self.host.exists("%s/%s" % (NET, name)):
+        if self.restoring and not self.host.exists("%s/%s" % (NET, name)):
             subject.gone = "this host no longer has an interface %s, nor its device under another name" % name
         if not self.rules.usable():
             subject.reason = "this host has no udev, so nothing keeps the mask over a reboot"
@@ -205,8 +188,7 @@ class Rps(Tuning):
         return Knob("%s %s" % (RULES, name), STORED, item, RULES + name, self.rules.block(name))
 
     def _attributes(self):
-        wanted = self.params["flow_cnt"] is not None or self.params["flow_steering"]
-        wanted = wanted or self.params["state"] == "restored"
+        wanted = self.params["flow_cnt"] is not None or self.params["flow_steering"] or self.restoring
         return ("rps_cpus", "rps_flow_cnt") if wanted else ("rps_cpus",)
 
     # plan

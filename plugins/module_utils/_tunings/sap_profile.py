@@ -15,7 +15,7 @@ from .._machine.services import commands, pacemaker
 from .._sap import parameters, realtime
 from .._sap.instances import enqueue_beside
 from .._sap.profile import Profile, legible, shown, value_of
-from ._profiles.files import ProfileTuning
+from ._profiles.files import RESTART_OPTIONS, ProfileTuning
 from ._profiles.limits import (
     HIGHEST,
     LimitFile,
@@ -28,7 +28,6 @@ from ._profiles.limits import (
     shown_limit,
 )
 from ._profiles.requests import LEFT_ALONE, paths, requests, target
-from ._profiles.restarts import OPTIONS as RESTART_OPTIONS
 from ._profiles.subjects import UNPROVED, ProfileSubject, StoredParameter, WorkProcesses, title
 from ._profiles.values import Values, read_profile
 from ._system_base import shared_memory as memory

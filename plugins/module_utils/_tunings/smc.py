@@ -12,12 +12,20 @@ import platform
 from .._engine.tuning import RUNNING, STORED, Subject
 from .._host.host import HostError
 from .._sap.profile import legible, value_of
-from ._profiles.files import ProfileTuning
-from ._profiles.restarts import OPTIONS as RESTART_OPTIONS
+from ._profiles.files import RESTART_OPTIONS, ProfileTuning
 from ._profiles.subjects import title
 from ._smc import instances as preload
 from ._smc.network import Network, kernel_ready
 from ._smc.requests import OPTIONS
+
+_NO_FALLBACK = "%s, and %s has no fallback: every TCP socket of %s"
+_WILL_FAIL = " fails from its next start on; boot a kernel with SMC, or take the tuning smc back"
+_GONE = "%s is gone from the folders of the dynamic linker, so %s uses TCP from its next start on: install smc-tools"
+_HOW_TO_RESTART = "to restart %s, as %s: %s Stop, then %s RestartService, then %s Start; or smc_restart: [%s]"
+_IGNORED = (
+    "%s was started with %s=%s, and no process of it has loaded the library: see what the dynamic linker says in the "
+    "files sapstart.log and dev_* of its work folder"
+)
 
 
 class Smc(ProfileTuning):
@@ -54,11 +62,12 @@ class Smc(ProfileTuning):
     # which subjects
 
     def select(self):
-        if not self.host.capture and platform.system() != "Linux":
-            reason = "SMC sockets are a facility of Linux; AIX has the tuning smc_r"
-            return [Subject("all", verdict="not_applicable", reason=reason)]
+        reason = ""
         if not any(self.params[option] for option in ("instances", "pnet_ids", "ueids")):
             reason = "no instance, PNET ID or UEID is asked for"
+        if not self.host.capture and platform.system() != "Linux":
+            reason = "SMC sockets are a facility of Linux; AIX has the tuning smc_r"
+        if reason:
             return [Subject("all", verdict="not_applicable", reason=reason)]
         self._profiles = preload.chosen(self.host, self.params["instances"], self.known, self.users)
         subjects = [self.observe(path) for path in self._profiles]
@@ -68,15 +77,10 @@ class Smc(ProfileTuning):
     def _refuse(self, subjects):
         """Raise HostError if the profile of an instance would get a line with which it could not work."""
         new = [subject for subject in subjects if subject.at(STORED)[0].now is None]
-        if not new:
-            return
-        names, without = ", ".join(title(subject.instance) for subject in new), kernel_ready(self.host)
+        names, without = ", ".join(title(subject.instance) for subject in new), kernel_ready(self.host) if new else ""
         if without:
-            raise HostError(
-                "nothing was changed: %s, and %s has no fallback: every TCP socket of %s would fail"
-                % (without, preload.LIBRARY, names)
-            )
-        if preload.is_missing(self.host):
+            raise HostError("nothing was changed: " + _NO_FALLBACK % (without, preload.LIBRARY, names) + " would fail")
+        if new and preload.is_missing(self.host):
             raise HostError(
                 "nothing was changed: %s is in none of the folders in which the dynamic linker looks (/lib64, "
                 "/usr/lib64, /usr/lib and so on), so %s would not use SMC: install smc-tools" % (preload.LIBRARY, names)
@@ -134,21 +138,13 @@ class Smc(ProfileTuning):
         """What is wrong although the profile has the line."""
         name, without, found = title(subject.instance), kernel_ready(self.host), []
         if without:
-            found.append(
-                "DANGER: %s, and %s has no fallback: every TCP socket of %s fails from its next start on; boot a "
-                "kernel with SMC, or take the tuning smc back" % (without, preload.LIBRARY, name)
-            )
+            found = ["DANGER: " + _NO_FALLBACK % (without, preload.LIBRARY, name) + _WILL_FAIL]
         elif preload.is_missing(self.host):
-            found.append(
-                "%s is gone from the folders of the dynamic linker, so %s uses TCP from its next start on: install "
-                "smc-tools" % (preload.LIBRARY, name)
-            )
+            found = [_GONE % (preload.LIBRARY, name)]
         if not subject.effective():
             last = [one for one in subject.lines if one.variable == preload.VARIABLE][-1]
-            found.append(
-                "%s (line %d) sets %s again without %%(%s), so %s starts without %s"
-                % (last.directive, last.line, preload.VARIABLE, preload.VARIABLE, name, preload.LIBRARY)
-            )
+            words = (last.directive, last.line, preload.VARIABLE, preload.VARIABLE, name, preload.LIBRARY)
+            found.append("%s (line %d) sets %s again without %%(%s), so %s starts without %s" % words)
         return found
 
     def follow(self, subject):
@@ -158,30 +154,19 @@ class Smc(ProfileTuning):
         for knob in subject.at(RUNNING):
             if knob.key in subject.unknown:
                 continue
-            wanted = planned and planned[0] is not None
+            wanted, name = planned and planned[0] is not None, title(knob.instance)
             knob.wanted = preload.LIBRARY if wanted else preload.NOT_LOADED
             # with the variable and without the library, another restart does not help
-            knob.due = title(knob.instance) in self.params["restart"] and not (wanted and subject.ignored)
+            knob.due = name in self.params["restart"] and not (wanted and subject.ignored)
             if not self.same(knob, knob.now, knob.wanted) and not knob.due:
-                refused = self.restarts.refusal(knob.instance)
-                subject.remarks.append(refused or self._how_to_restart(knob.instance))
+                call = "sapcontrol -nr %s -function" % knob.instance.number
+                how = _HOW_TO_RESTART % (name, knob.instance.user, call, call, call, name)
+                subject.remarks.append(self.restarts.refusal(knob.instance) or how)
         subject.remarks += subject.told + ([] if self.restoring else preload.not_for_setuid(self.host))
 
-    @staticmethod
-    def _how_to_restart(instance):
-        call = "sapcontrol -nr %s -function" % instance.number
-        return "to restart %s, as %s: %s Stop, then %s RestartService, then %s Start; or smc_restart: [%s]" % (
-            (title(instance), instance.user) + (call,) * 3 + (title(instance),)
-        )
-
     def lacking(self, subject):
-        if not getattr(subject, "ignored", False):
-            return []
-        return [
-            "%s was started with %s=%s, and no process of it has loaded the library: see what the dynamic linker says "
-            "in the files sapstart.log and dev_* of its work folder"
-            % (title(subject.instance), preload.VARIABLE, preload.LIBRARY)
-        ]
+        words = (preload.VARIABLE, preload.LIBRARY)
+        return [_IGNORED % ((title(subject.instance),) + words)] if getattr(subject, "ignored", False) else []
 
     def boot(self, subject, stored):
         if self.network.owns(subject.name):

@@ -45,9 +45,7 @@ def port_range(instances, others):
     numbers, found = set(), set()
     for one in instances:
         if not re.match(r"^[0-9]{1,2}\Z", one):
-            raise InputError(
-                "sap_ports: '%s' is not an instance number; write two digits in quotes, such as '00'" % one
-            )
+            raise InputError("sap_ports: '%s' is not an instance number; write two digits in quotes: '00'" % one)
         numbers.add(int(one))
     for one in others:
         match = _PORT_RANGE.match(one)
@@ -63,6 +61,25 @@ def port_range(instances, others):
         else:
             ranges.append([port, port])
     return ",".join("%d" % low if low == high else "%d-%d" % (low, high) for low, high in ranges)
+
+
+_NOT_INSTALLED = (
+    "there is no device of SMC-R, such as %s: install the SMC-R support of AIX 7200-02 or later, give this partition a "
+    "RoCE adapter, and run cfgmgr"
+)
+_NO_ADAPTER = (
+    "lsdev lists no adapter with RoCE or RDMA in its description: give this partition a RoCE adapter and run cfgmgr; "
+    "if there is one with another name, aix_device_attributes sets the same attributes"
+)
+_ALL_TCP = (
+    "ip_addr_list and port_range are any, so all TCP of this partition goes over RoCE if its peer offers SMC-R, also "
+    "SSH, NFS and PowerHA; sap_ports and database_ports name the ports of SAP"
+)
+_PORT_LIST = "how port_range takes several ports is not published: make sure that connections use SMC-R"
+_NO_DATABASE = (
+    "the port of the database is not among those of sap_ports, so connections of work processes to it stay plain TCP; "
+    "database_ports adds it"
+)
 
 
 class SmcR(DeviceTuning):
@@ -125,37 +142,20 @@ class SmcR(DeviceTuning):
         return [one.name for one in self.devices.devices() if is_smc_r(one.name)]
 
     def refusal(self, name):
-        reason = self._too_old() or self._missing_device(name) or self._no_adapter()
-        return ("unsupported", reason) if reason else (None, "")
-
-    def _too_old(self):
-        level = system.level(self.host)
+        level, device, reason = system.level(self.host), self.devices.device(name), ""
         if level is not None and (level.release, level.technology) < _FIRST_LEVEL:
-            return "SMC-R needs AIX 7200-02 or later (with VLANs 7200-03), this is %s: update AIX" % level.text
-        return ""
-
-    def _missing_device(self, name):
-        device = self.devices.device(name)
-        if device is None:
-            others = self._present()
-            if others:
-                return "there is no device %s; lsdev lists %s" % (name, ", ".join(others))
-            return (
-                "there is no device of SMC-R, such as %s: install the SMC-R support of AIX 7200-02 or later, "
-                "give this partition a RoCE adapter, and run cfgmgr" % name
-            )
-        if device.state != "Available":
-            return "%s is %s and not Available: mkdev -l %s configures it" % (name, device.state, name)
-        return ""
-
-    def _no_adapter(self):
-        for one in self.devices.devices():
-            if not is_smc_r(one.name) and (one.name.startswith("roce") or _ROCE.search(one.text)):
-                return ""
-        return (
-            "lsdev lists no adapter with RoCE or RDMA in its description: give this partition a RoCE adapter and run "
-            "cfgmgr; if there is one with another name, aix_device_attributes sets the same attributes"
-        )
+            reason = "SMC-R needs AIX 7200-02 or later (with VLANs 7200-03), this is %s: update AIX" % level.text
+        elif device is None and self._present():
+            reason = "there is no device %s; lsdev lists %s" % (name, ", ".join(self._present()))
+        elif device is None:
+            reason = _NOT_INSTALLED % name
+        elif device.state != "Available":
+            reason = "%s is %s and not Available: mkdev -l %s configures it" % (name, device.state, name)
+        else:
+            others = [one for one in self.devices.devices() if not is_smc_r(one.name)]
+            if not any(one.name.startswith("roce") or _ROCE.search(one.text) for one in others):
+                reason = _NO_ADAPTER
+        return ("unsupported", reason) if reason else (None, "")
 
     def missing(self, name, error):
         if error.attribute not in _ON:
@@ -171,20 +171,13 @@ class SmcR(DeviceTuning):
         asked = self._asked[name]
         self._beside = {item: self._look(name, item) for item in (ENABLED, ADDRESSES, PORTS) if item not in asked}
         values = dict(self._beside, **asked)
-        if values[ENABLED] == "1" and values[ADDRESSES] == values[PORTS] == "any":
-            subject.remarks.append(
-                "ip_addr_list and port_range are any, so all TCP of this partition goes over RoCE if its peer offers "
-                "SMC-R, also SSH, NFS and PowerHA; sap_ports and database_ports name the ports of SAP"
-            )
-        if self.params["sap_ports"] or self.params["database_ports"]:
-            subject.remarks.append(
-                "how port_range takes several ports is not published: make sure that connections use SMC-R"
-            )
-        if self.params["sap_ports"] and not self.params["database_ports"]:
-            subject.remarks.append(
-                "the port of the database is not among those of sap_ports, so connections of work processes to it stay "
-                "plain TCP; database_ports adds it"
-            )
+        instances, others = self.params["sap_ports"], self.params["database_ports"]
+        remarks = (
+            (values[ENABLED] == "1" and values[ADDRESSES] == values[PORTS] == "any", _ALL_TCP),
+            (instances or others, _PORT_LIST),
+            (instances and not others, _NO_DATABASE),
+        )
+        subject.remarks += [sentence for applies, sentence in remarks if applies]
         return subject
 
     def _look(self, device, attribute):

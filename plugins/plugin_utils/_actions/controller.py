@@ -102,6 +102,11 @@ class HonestAction(ActionBase):
             # ansible-core 2.21 would print a cause behind the sentence once more
             raise AnsibleActionFail(one_line(error)) from None
 
+    def own_role(self) -> str:
+        """The name of the role of this collection that has this task; empty for a task elsewhere."""
+        collection, _dot, role = str(self._task._role or "").rpartition(".")
+        return role if collection == "zpower.sap_tuning" else ""
+
     def check_common(self, value_of: Callable[[str], Any]) -> None:
         """ValueError for variables that no tuning of this call can use; a warning for a deprecated one."""
         common_options(value_of)
@@ -166,6 +171,6 @@ class ControllerAction(HonestAction):
 
     def _names(self, asked: Iterable[str]) -> dict[str, str]:
         """The variables that stand for options: those that were asked for, in a role all that the role has."""
-        collection, _dot, role = str(self._task._role or "").rpartition(".")
+        role = self.own_role()
         names = {option: self.VARIABLES[option] for option in asked if not self.VARIABLES[option].startswith("_")}
-        return names | (variables.option_names(role) if collection == "zpower.sap_tuning" else {})
+        return names | (variables.option_names(role) if role else {})

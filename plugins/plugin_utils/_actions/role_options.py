@@ -9,7 +9,7 @@ from typing import Any
 from ansible.module_utils.common import validation
 from ansible.module_utils.parsing.convert_bool import boolean
 
-from ...module_utils._engine.lease import LONGEST, seconds
+from ...module_utils._engine.durations import LONGEST, seconds
 from . import shared_profiles
 
 _seconds: Callable[[Any, str], int] = seconds
@@ -107,12 +107,12 @@ def _confirm_within(value: Any) -> str | None:
 def host_timeout(names: Collection[str], value_of: Callable[[str], Any]) -> int:
     """Return the seconds that a task may wait for its host, 0 for no limit. ValueError names a wrong variable.
 
-    names: the tunings that it may change. Each may stop and start its instances; if one does not come back, it is
-    started once more, and no further one is touched.
+    names: the tunings that it may change, or "all". Each may stop and start its instances; if one does not come back,
+    it is started once more, and no further one is touched.
     """
     limit = _whole_number("zpower_host_timeout", value_of, HOST_TIMEOUT_S)
     for name in RESTARTING if limit else ():
-        instances = validation.check_type_list(value_of(f"{name}_restart") or []) if name in names else []
+        instances = validation.check_type_list(value_of(f"{name}_restart") or []) if {name, "all"} & {*names} else []
         if instances:
             seconds = _whole_number(f"{name}_restart_timeout", value_of, RESTART_TIMEOUT_S)
             soft = _whole_number(f"{name}_restart_soft_timeout", value_of, 0)
@@ -146,7 +146,8 @@ def templated(templar: Any, variables: Mapping[str, Any]) -> Callable[[str], Any
 
     def value_of(variable: str) -> Any:
         value = variables.get(variable)
-        if value is None or type(value) in (bool, int, float):
+        # most values are no templates, which take much longer
+        if not value or type(value) in (bool, int, float) or (isinstance(value, str) and "{" not in value):
             return value
         try:
             # in a dictionary: from 2.19 on, Ansible drops its omitted entries and raises for an omitted value alone

@@ -8,6 +8,8 @@ from typing import Any
 
 from ansible.module_utils.parsing.convert_bool import boolean
 
+from .variables import asked_for, choose, known_tunings
+
 # These describe one profile; it is added to the list of profiles.
 PROFILE = ("profile", "sid", "instance", "presets", "parameters")
 SHARED_FOLDERS = re.compile(r"^/(?:sapmnt/([A-Z][A-Z0-9]{2})|usr/sap/([A-Z][A-Z0-9]{2})/SYS)/profile/")
@@ -52,11 +54,14 @@ def asks(value_of: Callable[[str], Any], chosen: str | None = None) -> dict[str,
     chosen: the variable with its tunings; None if sap_profile certainly is one.
     """
     try:
-        if chosen and "sap_profile" not in (value_of(chosen) or []):
-            return {}
         rollback = boolean(value_of("zpower_rollback"), strict=False)
         names = [] if rollback else [name for name, _entry in named_entries(value_of) if name]
-        return {"names": names, "restart": bool(value_of("sap_profile_restart"))}
+        restart = bool(value_of("sap_profile_restart"))
+        if not names and not restart:  # most hosts, which saves them the template of the tunings
+            return {}
+        if chosen and "sap_profile" not in choose(asked_for(value_of(chosen), value_of), known_tunings()):
+            return {}
+        return {"names": names, "restart": restart}
     except ValueError:  # its call will fail with this error
         return {}
 

@@ -21,7 +21,7 @@ from ansible.module_utils.common import validation
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.module_utils.common.yaml import yaml_load
 
-from ...module_utils._engine import lease
+from ...module_utils._engine.durations import seconds
 from .._answers import facts
 from .._answers.text import one_line, shorten
 from .._records.checks import MOST_ROUNDS
@@ -244,7 +244,7 @@ def wrong(name: str, spec: Mapping[str, Any], value: Any) -> str:
     try:
         if spec["type"] == "duration":
             if value not in spec.get("choices", ()):
-                lease.seconds(value, name)  # type: ignore[no-untyped-call]
+                seconds(value, name)  # type: ignore[no-untyped-call]
         elif spec["type"] == "list":
             element = {**spec, "type": spec.get("elements", "raw")}
             for item in _converted(f"{name} is", "list", value):

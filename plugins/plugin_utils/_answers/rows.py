@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, TypedDict
 
-from .._records.checks import LARGEST, LONGEST_NAME
-from .._records.reading import VERDICTS
+from .._records.checks import LARGEST, LONGEST_NAME, VERDICTS
 from .text import ELLIPSIS, clean, one_line, shorten
 
 MOST_ROWS = 2000  # of one host
@@ -46,11 +45,12 @@ def plain(value: object, most: int = MOST_VALUES, scalar: Callable[[object], Any
 
     def copied(item: object, depth: int) -> Any:
         left[0] -= 1
-        if not isinstance(item, (Mapping, list, tuple)):
+        # most are text, and isinstance() is slow for a Mapping
+        if isinstance(item, str) or not isinstance(item, (dict, list, tuple, Mapping)):
             return scalar(item)
         if depth >= DEEPEST or left[0] < 0:
             return ELLIPSIS
-        if isinstance(item, Mapping):
+        if not isinstance(item, (list, tuple)):
             return {_scalar(str(key)): copied(entry, depth + 1) for key, entry in item.items() if left[0] > 0}
         return [copied(entry, depth + 1) for entry in item if left[0] > 0]
 

@@ -28,6 +28,8 @@ ELAPSED = "elapsed_s"
 """This metric means nothing without the amount of work."""
 UNITS = "workload.units"
 TRANSPORT = "workload.transport"
+OF_WORKLOAD = [f"workload.{name}" for name in WORKLOAD_MUST_MATCH]
+OF_ENDS = {side: [f"{side}.{name}" for name in (*MUST_MATCH, *SHOWN)] for side in SIDES}
 INTERFACE, RPS_CPUS = MUST_MATCH.index("interface"), SHOWN.index("rps_cpus")
 TOOK_EFFECT = ("changed", "compliant", "drifted")
 """Outside check mode a drifted tuning was set and read back: only its value at the next boot is wrong."""
@@ -81,12 +83,10 @@ def differences(before: Sequence[Round], after: Sequence[Round], expected: Seque
     """
     states = [_values(rounds) for rounds in (before, after)]
     names = sorted({*states[0], *states[1]})
-    items = [f"workload.{name}" for name in WORKLOAD_MUST_MATCH]
-    items += [name for prefix in ("workload.params.", "context.") for name in names if name.startswith(prefix)]
-    items += [TRANSPORT, *(f"{side}.{name}" for side in SIDES for name in (*MUST_MATCH, *SHOWN))]
+    free = [name for prefix in ("workload.params.", "context.") for name in names if name.startswith(prefix)]
     found = []
-    for item in items:
-        old, new = (state.get(item, set()) - {None} for state in states)
+    for item in (*OF_WORKLOAD, *free, TRANSPORT, *chain.from_iterable(OF_ENDS.values())):
+        old, new = [state.get(item, set()) - {None} for state in states]
         if old != new or len(old) > 1:
             must = _must_match(item, states)
             declared = must and max(len(old), len(new)) <= 1 and item not in NEVER_DECLARED and _matches(item, expected)
@@ -98,12 +98,11 @@ def _values(rounds: Sequence[Round]) -> dict[str, set[str | None]]:
     """All values of each item in the rounds of a state; an item that a round does not have has none."""
     found: dict[str, set[str | None]] = {TRANSPORT: {*ways(rounds)}}
     for workload, context, ends in {(item.workload, item.context, item.ends) for item in rounds}:
-        known = [(f"workload.{name}", getattr(workload, name)) for name in WORKLOAD_MUST_MATCH]
+        known = [(item, getattr(workload, item.partition(".")[2])) for item in OF_WORKLOAD]
         known += [(f"workload.params.{name}", value) for name, value in workload.params]
         known += [(f"context.{name}", value) for name, value in context]
-        for side, end in zip(SIDES, ends, strict=True):
-            texts = zip((*MUST_MATCH, *SHOWN), (*end.must, *end.shown), strict=True) if end else ()
-            known += [(f"{side}.{name}", value) for name, value in texts]
+        for names, end in zip(OF_ENDS.values(), ends, strict=True):
+            known += zip(names, (*end.must, *end.shown), strict=True) if end else ()
         for item, value in known:
             found.setdefault(item, set()).add(None if value is None else str(value))
     return found
@@ -160,19 +159,9 @@ class RecordedTuning:
     """Why the tuning does not count as absent before and in force after."""
 
     @property
-    def title(self) -> str:
-        """Name and subject."""
-        return f"{self.name} {self.subject}".strip()
-
-    @property
     def where(self) -> str:
         """Name, subject and host."""
-        return f"{self.title} on {self.host}"
-
-    @property
-    def differs(self) -> bool:
-        """Whether the states have nothing in common."""
-        return bool(self.states["before"] and self.states["after"]) and not self.states["before"] & self.states["after"]
+        return f"{self.name} {self.subject}".strip() + f" on {self.host}"
 
     @property
     def took_effect(self) -> bool | None:
@@ -211,7 +200,7 @@ class RecordedTuning:
             self.states["before"].add(_in_force(self.found))
         shared = self.states["before"] & self.states["after"]
         if shared and self.states["before"] != self.states["after"] and self.took_effect:
-            self.block(f"{self.title} had the same value in rounds of both phases")
+            self.block(f"{self.where} had the same value in rounds of both phases")
         for phase, values in self.states.items():
             if len(values) > 1:
                 self.block(f"{self.where} was not the same in all rounds of the state {phase}")
@@ -254,19 +243,19 @@ class Tunings:
             return None
         tunings = [tuning for host in hosts for tuning in self.hosts.get(host, ())]
         blocked = next((tuning.blocks for tuning in tunings if tuning.blocks), None)
-        return blocked or (None if any(tuning.differs for tuning in tunings) else NOTHING_CHANGED)
+        states = [[*tuning.states.values()] for tuning in tunings]
+        differ = any(before and after and before.isdisjoint(after) for before, after in states)
+        return blocked or (None if differ else NOTHING_CHANGED)
 
     def swapped(self, states: Mapping[str, Sequence[Round]]) -> str | None:
         """A sentence if the fingerprints of each state show the CPU masks that RPS had in the other one."""
         item = next(item for rounds in states.values() for item in rounds)
         for place, host in enumerate((item.host, item.peer)):
-            for tuning in self.hosts.get(host, ()):
-                if tuning.name != "rps":
-                    continue
-                wanted, shown = (
-                    [_all_masks(known) for known in both]
-                    for both in (tuning.states.values(), _shown_masks(states, place, tuning.subject))
-                )
+            ends = [{one.ends[place] for one in states[state]} - {None} for state in ("before", "after")]
+            for tuning in (tuning for tuning in self.hosts.get(host, ()) if tuning.name == "rps"):
+                over = [[end for end in known if end and end.must[INTERFACE] == tuning.subject] for known in ends]
+                shown = [_all_masks(end.shown[RPS_CPUS] or "" for end in known) for known in over]
+                wanted = [_all_masks(known) for known in tuning.states.values()]
                 if wanted[0] != wanted[1] and shown == wanted[::-1]:
                     return f"the labels of the states are swapped: on {host} the rounds before show RPS as it was after"
         return None
@@ -274,12 +263,6 @@ class Tunings:
     def __iter__(self) -> Iterator[RecordedTuning]:
         """All tunings, by host, name and subject."""
         return chain.from_iterable(self.hosts.values())
-
-
-def _shown_masks(states: Mapping[str, Sequence[Round]], place: int, interface: str) -> list[set[str]]:
-    """The texts of ``rps_cpus`` of an end before and after, of rounds over this interface."""
-    ends = [{item.ends[place] for item in states[state]} - {None} for state in ("before", "after")]
-    return [{end.shown[RPS_CPUS] or "" for end in known if end and end.must[INTERFACE] == interface} for known in ends]
 
 
 def _all_masks(texts: Iterable[str]) -> set[frozenset[tuple[str, str]]]:

@@ -6,7 +6,7 @@ The cost is a secondary metric: it raises flags, guards against an improvement t
 If other work on the machine changed between the states, a lower cost is not credited to the change.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from .._records import kpi
@@ -15,7 +15,7 @@ from .._statistics.looks import LOOKS, PHASES
 from .._statistics.ranks import holm, short
 from .._statistics.verdict import Estimate, Limits, beyond, estimate
 from .pooled import Slot
-from .shapes import Part
+from .shapes import Guard, Part
 from .wording import gain
 
 SECONDARY_P = 0.05
@@ -35,34 +35,41 @@ Kpis = Mapping[str, kpi.Kpi | None]
 """Of one end in each state."""
 
 
-class CpuCost(NamedTuple):
-    """Everything about CPU time that an entry of the report holds, and the costs of the rounds."""
+class _Used(NamedTuple):
+    """The CPU time of one end in one state: that of its runs, and the rate and share that the idle machine uses."""
 
-    kpi: Part
-    secondary: list[Part]
-    flags: list[str]
-    guards: list[str]
-    costs: Costs
+    total: kpi.CpuSum | None
+    rate: float | None
+    share: float | None
 
 
-class _Doubt(NamedTuple):
-    """Why the costs of an end cannot be compared; ``guard`` if that can also explain an improvement."""
-
-    flag: str
-    guard: str | None = None
-    comparable: bool = True
-    """The figures mean the same in both states, even if other work changed."""
+_Ends = Mapping[str, Mapping[str, _Used]]
 
 
-def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost:
-    """The CPU cost of both states; ``useful``: the rounds that have data. Nothing is tested unless ``comparable``."""
-    kpis = {side: {phase: _kpi(useful[phase], index) for phase in PHASES} for index, side in enumerate(SIDES)}
+Doubt = tuple[str, str, bool]
+"""Why a difference in cost may come from elsewhere: a flag; a guard if that may also explain an improvement, else "";
+whether the figures mean the same in both states."""
+
+
+def cpu_cost(
+    useful: States, limits: Limits, comparable: bool = True
+) -> tuple[Part, list[Part], list[str], list[Guard], Costs]:
+    """The KPIs of both states, their tests, flags and guards as the report has them, and the costs of the rounds.
+
+    ``useful``: the rounds that have data. Nothing is tested unless ``comparable``.
+    """
+    used = {side: {phase: _used(useful[phase], index) for phase in PHASES} for index, side in enumerate(SIDES)}
+    kpis = {side: {phase: _kpi(known) for phase, known in both.items()} for side, both in used.items()}
     shared = _shared(useful)
     ends = SIDES[:1] if shared else SIDES
-    doubts = {side: [*_doubts(useful, kpis[side], side, shared, limits)] for side in ends}
-    tested = [side for side in ends if comparable and all(doubt.comparable for doubt in doubts[side])]
+    doubts = {side: [*_doubts(useful, used, side, shared, limits)] for side in ends}
+    tested = [side for side in ends if comparable and all(same for _flag, _guard, same in doubts[side])]
     costs = {
-        side: {slot: cost for rounds in useful.values() for slot, cost in _costs(rounds, index).items()}
+        side: {
+            slot: cost
+            for phase, rounds in useful.items()
+            for slot, cost in _costs(rounds, index, used[side][phase].rate).items()
+        }
         for index, side in enumerate(ends)
     }
     work = next((item.workload.unit for rounds in useful.values() for item in rounds), "")
@@ -94,11 +101,11 @@ def cpu_cost(useful: States, limits: Limits, comparable: bool = True) -> CpuCost
                 f"the CPU time of one {work} is {gain(found.ratio)} (p = {p:.2g} after Holm's correction){but}."
             )
     every = [doubt for side in ends for doubt in doubts[side]]
-    return CpuCost(
+    return (
         {"shared_kernel": shared, **{side: _numbers(kpis[side]) if side in ends else None for side in SIDES}},
         entries,
-        [doubt.flag for doubt in every],
-        [*_stolen(kpis), *(doubt.guard for doubt in every if doubt.guard)],
+        [flag for flag, _guard, _same in every],
+        [*map(Guard, [*_stolen(kpis), *(guard for _flag, guard, _same in every if guard)])],
         {side if len(ends) > 1 else "machine": costs[side] for side in tested},
     )
 
@@ -110,9 +117,14 @@ def _stolen(kpis: Mapping[str, Kpis]) -> Iterator[str]:
                 yield f"the hypervisor took {value.steal_pct:.1f} % of the {side}'s CPU time {phase} the change."
 
 
-def _kpi(rounds: Sequence[Round], index: int) -> kpi.Kpi | None:
-    total = _total(rounds, index)
-    return None if total is None else kpi.kpi(total, kpi.idle_rate(idle_windows(rounds, index)))
+def _used(rounds: Sequence[Round], index: int) -> _Used:
+    windows = idle_windows(rounds, index)
+    known = [total for total in (item.cpu[index] for item in rounds) if total is not None]
+    return _Used(kpi.add(known) if known else None, kpi.idle_rate(windows), kpi.idle_pct(windows))
+
+
+def _kpi(known: _Used) -> kpi.Kpi | None:
+    return None if known.total is None else kpi.kpi(known.total, known.rate)
 
 
 def idle_windows(rounds: Sequence[Round], index: int) -> list[kpi.CpuSum]:
@@ -125,11 +137,6 @@ def _shared(useful: States) -> bool:
     return any(client and server and client.boot_id and client.boot_id == server.boot_id for client, server in ends)
 
 
-def _total(rounds: Sequence[Round], index: int) -> kpi.CpuSum | None:
-    known = [total for total in (item.cpu[index] for item in rounds) if total is not None]
-    return kpi.add(known) if known else None
-
-
 def _numbers(known: Kpis) -> Part | None:
     """The KPIs of an end as the report has them; None if no state has any."""
     found = {
@@ -140,19 +147,18 @@ def _numbers(known: Kpis) -> Part | None:
     return found if any(found.values()) else None
 
 
-def _costs(rounds: Sequence[Round], index: int) -> dict[Slot, float]:
-    """Net CPU cost of each round that has one; the background is that of the whole state, single windows are short."""
-    idle = kpi.idle_rate(idle_windows(rounds, index))
-    sums = {(item.phase, item.number): item.cpu[index] for item in rounds}
+def _costs(rounds: Sequence[Round], index: int, idle: float | None) -> dict[Slot, float]:
+    """Net CPU cost of each round that has one; ``idle``: of the whole state, because single windows are short."""
+    sums = {item.slot: item.cpu[index] for item in rounds}
     costs = {slot: kpi.cost_us(total, idle) for slot, total in sums.items() if total is not None}
     return {slot: cost for slot, cost in costs.items() if cost is not None}
 
 
-def _doubts(useful: States, known: Kpis, side: str, shared: bool, limits: Limits) -> Iterator[_Doubt]:
+def _doubts(useful: States, used: _Ends, side: str, shared: bool, limits: Limits) -> Iterator[Doubt]:
     """Why a difference between the costs of an end may come from elsewhere."""
     index = SIDES.index(side)
-    old, new = known.values()
-    if old is None or new is None:
+    old, new = used[side].values()
+    if old.total is None or new.total is None:
         return
     sources = {}
     for phase, rounds in useful.items():
@@ -160,46 +166,38 @@ def _doubts(useful: States, known: Kpis, side: str, shared: bool, limits: Limits
         sources[phase] = sorted({OWN if name in OWN_SOURCES else str(name) for name in names})
     if len({*sources["before"], *sources["after"]}) > 1:
         named = [" and ".join(sources[phase]) for phase in PHASES]
-        yield _Doubt(
-            f"the CPU time of the {side} comes from {named[0]} before the change and from {named[1]} after:"
-            " the costs are not comparable.",
-            comparable=False,
-        )
-    if old.net != new.net:
-        one = "before" if old.net else "after"
-        yield _Doubt(
-            f"idle windows of the {side} are known only {one} the change: the costs are not comparable, because the"
-            " background is subtracted from only one of them.",
-            comparable=False,
-        )
-    moved_by = list(_background_moved(useful, side, limits)) if old.net and new.net else []
-    yield from moved_by or _others_moved(useful, side, shared)
+        come = f"the CPU time of the {side} comes from {named[0]} before the change and from {named[1]} after"
+        yield f"{come}: the costs are not comparable.", "", False
+    if (old.rate is None) != (new.rate is None):
+        one = "after" if old.rate is None else "before"
+        why = "the costs are not comparable, because the background is subtracted from only one of them"
+        yield f"idle windows of the {side} are known only {one} the change: {why}.", "", False
+    moved_by = list(_background_moved(used[side].values(), side, limits))
+    yield from moved_by or _others_moved(used, side, shared)
 
 
-def _background_moved(useful: States, side: str, limits: Limits) -> Iterator[_Doubt]:
+def _background_moved(states: Iterable[_Used], side: str, limits: Limits) -> Iterator[Doubt]:
     """A doubt if the CPU use of the idle machine differs by 5 % of its CPUs, or by a material part of the cost."""
-    index = SIDES.index(side)
-    rates, shares, used = [], [], []
-    for phase in PHASES:
-        windows, total = idle_windows(useful[phase], index), _total(useful[phase], index)
-        rate, share = kpi.idle_rate(windows), kpi.idle_pct(windows)
+    rates, shares, net = [], [], []
+    for total, rate, share in states:
         if rate is None or share is None or total is None or total.elapsed_s <= 0:
             return
         rates.append(rate)
         shares.append(share)
-        used.append(total.busy_s / total.elapsed_s - rate)
-    of_cost = abs(rates[1] - rates[0]) / min(used) if min(used) > 0 else 0.0
+        net.append(total.busy_s / total.elapsed_s - rate)
+    of_cost = abs(rates[1] - rates[0]) / min(net) if min(net) > 0 else 0.0
     if abs(shares[1] - shares[0]) > MOVED_POINTS or of_cost > limits.material:
         moved = f"the idle {side} was {shares[0]:.1f} % busy before the change and {shares[1]:.1f} % after"
         yield _doubt_about_others(moved, shares)
 
 
-def _others_moved(useful: States, side: str, shared: bool) -> Iterator[_Doubt]:
+def _others_moved(used: _Ends, side: str, shared: bool) -> Iterator[Doubt]:
     """A doubt if other processes used more or less CPU during the runs than the tool's own ones explain.
 
     Only for the client: on the other end, SAP's servers do the work, and they are not the tool's processes.
     """
-    shares = [_others_pct(useful[phase], shared) for phase in PHASES] if side == "client" else [None]
+    ends = zip(*([known.total for known in used[end].values()] for end in SIDES), strict=True)
+    shares = [_others_pct(total, server, shared) for total, server in ends] if side == "client" else [None]
     known = [share for share in shares if share is not None]
     if len(known) == len(PHASES) and abs(known[1] - known[0]) > MOVED_POINTS:
         moved = (
@@ -209,18 +207,14 @@ def _others_moved(useful: States, side: str, shared: bool) -> Iterator[_Doubt]:
         yield _doubt_about_others(moved, known)
 
 
-def _doubt_about_others(moved: str, shares: Sequence[float]) -> _Doubt:
+def _doubt_about_others(moved: str, shares: Sequence[float]) -> Doubt:
     """The doubt that other work causes; less of it may also explain an improvement."""
-    fell = shares[0] - shares[1] > MOVED_POINTS
-    return _Doubt(
-        f"{moved}: the change alone does not explain a difference in CPU cost.",
-        f"{moved}: this may explain an improvement." if fell else None,
-    )
+    guard = f"{moved}: this may explain an improvement." if shares[0] - shares[1] > MOVED_POINTS else ""
+    return f"{moved}: the change alone does not explain a difference in CPU cost.", guard, True
 
 
-def _others_pct(rounds: Sequence[Round], shared: bool) -> float | None:
+def _others_pct(total: kpi.CpuSum | None, server: kpi.CpuSum | None, shared: bool) -> float | None:
     """Percent of all CPUs used neither by the tool's processes nor by interrupts; None if unknown."""
-    total, server = _total(rounds, 0), _total(rounds, 1)
     if total is None or total.process_s is None or total.capacity_s <= 0:
         return None
     own = total.process_s

@@ -18,7 +18,6 @@ from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
 from .comparability import NEVER_DECLARED
 from .pair import Comparison
 from .shapes import Report, Row
-from .wording import GROUPS
 
 CONFIRM_FROM = 100
 """Simulated: with spikes in 10 % of the rounds 5 to 16 % of such sites name a host after 6 rounds, 1.5 % after 8."""
@@ -49,19 +48,22 @@ ADVICE = {
 
 IMPORTED = "import"
 """The tool of imported records: no command of this collection can measure them again."""
+MORE_VARIABLES = "Add the other extra variables (-e) of that run. They may be secret, so they are not shown."
+"""A remark below a command that measures again."""
 
 
 def next_steps(report: Report, comparisons: Sequence[Comparison]) -> list[str]:
     """Return the steps for a report that lacks only them; never empty."""
-    rows, verdict, missing = report["pooled"], report["verdict"], _about_missing(report)
+    rows, verdict = report["pooled"], report["verdict"]
+    missing = ["See under Not measured which hosts are missing, and why."] if report["not_measured"] else []
     if report["experiment"]:
         return _with_remarks(report, [*_of_experiment(report, report["experiment"], rows), *missing])
     ours = [item for item in comparisons if not item.entry["control"]]
     first = rows[0] if rows else None
     causes = {*(item.cause for item in ours), first["cause"] if first else ""}
-    told = {guard.partition(" got worse: ")[0] for guard in (first["guards"] if first else ())}
-    grouped = any(guard.startswith(GROUPS) for guard in (first["guards"] if first else ()))
-    harmed = _worse_hosts(rows) if grouped else _worse_hosts(rows) & told
+    guards = first["guards"] if first else []
+    grouped = any(guard.kind == "groups" for guard in guards)
+    harmed = _worse_hosts(rows) if grouped else _worse_hosts(rows) & {guard.name for guard in guards}
     steps = []
     if verdict == REGRESSED:
         steps.append(f"Take the change back where it made things worse{_rollback(report, _worse_hosts(rows))}.")
@@ -107,10 +109,8 @@ def _worse_hosts(rows: Sequence[Row]) -> set[str]:
 
 def _with_remarks(report: Report, steps: list[str]) -> list[str]:
     """The same steps, and a last one if the commands lack variables of the original run."""
-    remarks = [line[2:] for line in report["repeat"].splitlines()[1:] if line.startswith("# with the ")]
-    commands = any("`" in step for step in steps)
-    told = [remark.replace("with the ", "with the other ", 1).rstrip(".") for remark in remarks if commands]
-    return [*steps, *(f"Run these commands {remark}." for remark in told)]
+    lacking = MORE_VARIABLES in report["repeat"] and any("`" in step for step in steps)
+    return [*steps, MORE_VARIABLES.replace("Add", "To each command, add")] if lacking else steps
 
 
 def _rollback(report: Report, hosts: Iterable[str] = ()) -> str:
@@ -189,10 +189,6 @@ def _of_experiment(report: Report, experiment: Mapping[str, Any], rows: Sequence
         f"Nothing was kept. To keep {winner}, write its settings into the inventory and apply them: `{site} -e"
         f" {asked}`."
     ]
-
-
-def _about_missing(report: Report) -> list[str]:
-    return ["See under Not measured which hosts are missing, and why."] if report["not_measured"] else []
 
 
 def _measure_again(report: Report, rounds: str = "") -> str:

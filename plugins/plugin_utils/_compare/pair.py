@@ -5,13 +5,12 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .._records.kpi import idle_pct
 from .._records.round import SIDES, Round
 from .._statistics.gates import Control
 from .._statistics.ranks import mann_whitney, median, short, trend, two_clusters, variation_pct
-from .._statistics.series import Effect
 from .._statistics.verdict import (
     IMPROVED,
     INCONCLUSIVE,
@@ -26,7 +25,7 @@ from .._statistics.verdict import (
 from . import pooled
 from .comparability import Difference, differences, unequal_work, ways
 from .cpu_cost import Costs, States, cpu_cost, idle_windows
-from .pooled import Line, Slot
+from .pooled import Line
 from .shapes import Comparison as Entry
 from .shapes import State
 from .wording import figures, on_control, some, verdict_on
@@ -76,8 +75,8 @@ class Comparison:
     """One step of the figures, as a fraction; infinity: unknown."""
     judged: Control | None
     """The control of its host."""
-    failed: Mapping[Slot, bool]
-    """Of every round, whether a run of it failed."""
+    everything: list[Round]
+    """Also the rounds without data."""
     costs: Costs
 
 
@@ -110,11 +109,15 @@ def compare_pair(
     line = pooled.line(everything[0].host, rounds)
     effect = None
     verdict = _unusable(states, useful, different, blocked)
-    cost = cpu_cost(useful, limits, comparable=verdict is None)
+    kpi, secondary, cost_flags, guards, costs = cpu_cost(useful, limits, comparable=verdict is None)
     if verdict is None:
         found = pooled.of_site([line], material, contrast.shared_by, step)
         effect = found.effect
         verdict = _doubts(sides, control, limits, verdict_on(found, material, step))
+    closed = effect and effect.low > 0.0 and not math.isinf(effect.high)
+    throughput = {
+        phase: [item.throughput for item in rounds if item.throughput is not None] for phase, rounds in useful.items()
+    }
     what = "the control workload cannot be compared" if controlled else "no control workload was measured"
     uncontrolled = f"{what} on this host: changes from other causes cannot be excluded."
     entry: Entry = {
@@ -145,16 +148,21 @@ def compare_pair(
             *([] if workload.control or control is not None else [uncontrolled]),
             *_fallbacks(useful),
             *_flags(useful, workload.better),
-            *cost.flags,
+            *cost_flags,
         ],
-        "detectable_pct": _detectable(effect),
+        # an interval around a nearer estimate would have 0
+        "detectable_pct": short(100.0 * (math.sqrt(effect.high / effect.low) - 1.0)) if effect and closed else None,
         "rounds_needed": None,
-        "throughput": _throughput(useful),
+        # tr2 follows from av2 (2 x bytes / av2), so it is shown and not tested
+        "throughput": {
+            "metric": "tr2_kib_per_s",
+            **{phase: short(median(known)) if known else None for phase, known in throughput.items()},
+        },
         "transport": {phase: ways(rounds) for phase, rounds in useful.items()},
-        "guards": cost.guards,
-        "warnings": verdict.word == IMPROVED and bool(cost.guards),
-        "secondary": cost.secondary,
-        "kpi": cost.kpi,
+        "guards": guards,
+        "warnings": verdict.word == IMPROVED and bool(guards),
+        "secondary": secondary,
+        "kpi": kpi,
     }
     return Comparison(
         entry,
@@ -164,8 +172,8 @@ def compare_pair(
         line,
         step,
         control,
-        {(item.phase, item.number): bool(item.failed) for item in everything},
-        cost.costs,
+        everything,
+        costs,
     )
 
 
@@ -221,13 +229,6 @@ def step_of(useful: States) -> float:
     return resolution([[value for item in rounds for value in item.good] for rounds in useful.values()])
 
 
-def _detectable(effect: Effect | None) -> float | None:
-    """The smallest change that these data could show, in percent: an interval around a nearer estimate would have 0."""
-    if effect is None or effect.low <= 0.0 or math.isinf(effect.high):
-        return None
-    return short(100.0 * (math.sqrt(effect.high / effect.low) - 1.0))
-
-
 def order_flags(alternating: bool | None, rounds: Sequence[Round]) -> list[str]:
     """Whether the order of the rounds lets a drift look like an effect."""
     if alternating is None:
@@ -250,78 +251,41 @@ def _fallbacks(useful: States) -> list[str]:
     return found
 
 
-def _throughput(useful: States) -> dict[str, Any]:
-    """tr2 follows from av2 (2 x bytes / av2), so it is shown and not tested."""
-    sides = {
-        phase: [item.throughput for item in rounds if item.throughput is not None] for phase, rounds in useful.items()
-    }
-    return {
-        "metric": "tr2_kib_per_s",
-        **{phase: short(median(values)) if values else None for phase, values in sides.items()},
-    }
-
-
-def _flags(states: States, better: Better) -> list[str]:
+def _flags(states: States, better: Better) -> Iterator[str]:
     """Sentences on the quality of one comparison's data; a flag never changes a verdict."""
-    return [
-        sentence
-        for check in (_variation, _trend, _first_run, _clusters, _background, _clock)
-        for sentence in check(states, better)
-    ]
-
-
-def _variation(states: States, _better: Better) -> Iterator[str]:
     for phase, rounds in states.items():
         known = [value for value in (variation_pct(item.good) for item in rounds) if value is not None]
         if known and median(known) > MOST_VARIATION_PCT:
             yield f"the runs of a round vary by {median(known):.1f} % {phase} the change (median of the rounds)."
-
-
-def _trend(states: States, _better: Better) -> Iterator[str]:
     timed = []
     for rounds in states.values():
-        known = [(item.started, item.median) for item in rounds if item.started is not None and item.median is not None]
-        if known:
-            centre = math.log(median([value for _started, value in known]))
-            timed += [(started, math.log(value) - centre) for started, value in known]
-    if len(timed) >= TREND_ROUNDS:
-        p = trend([round(rest, 12) for _started, rest in sorted(timed)])
-        if p < TREND_P:
-            yield f"the rounds of both states drift in one direction over time (p = {p:.2g})."
-
-
-def _first_run(states: States, better: Better) -> Iterator[str]:
+        moments = [(one.started, one.median) for one in rounds if one.started is not None and one.median]
+        centre = math.log(median([value for _started, value in moments])) if moments else 0.0
+        timed += [(started, round(math.log(value) - centre, 12)) for started, value in moments]
+    p = trend([rest for _started, rest in sorted(timed)]) if len(timed) >= TREND_ROUNDS else 1.0
+    if p < TREND_P:
+        yield f"the rounds of both states drift in one direction over time (p = {p:.2g})."
     for phase, rounds in states.items():
-        ratios = []
-        for item in rounds:
-            first, *rest = item.good or [0.0]
-            if len(rest) >= 2:
-                ratios.append(first / median(rest) if better == "lower" else median(rest) / first)
+        several = [item.good for item in rounds if len(item.good) > 2]
+        ratios = [first / median(rest) if better == "lower" else median(rest) / first for first, *rest in several]
         if ratios and median(ratios) > SLOW_FIRST_RUN:
-            slower = 100.0 * (median(ratios) - 1.0)
-            yield (
-                f"the first counted run is {slower:.0f} % worse than the others {phase} the change: the warm-up is"
-                " too short."
-            )
+            slower = f"{100.0 * (median(ratios) - 1.0):.0f} % worse than the others {phase} the change"
+            yield f"the first counted run is {slower}: the warm-up is too short."
+    yield from _other_work(states)
 
 
-def _clusters(states: States, _better: Better) -> Iterator[str]:
+def _other_work(states: States) -> Iterator[str]:
+    """What the machines did besides."""
     for phase, rounds in states.items():
         values = [value for item in rounds for value in item.good]
         found = two_clusters(values) if len(values) >= CLUSTER_RUNS else None
         if found and found[1] > 1.05 * found[0]:
             yield f"the runs {phase} the change fall into two clusters, around {found[0]:.4g} and {found[1]:.4g}."
-
-
-def _background(states: States, _better: Better) -> Iterator[str]:
     for phase, rounds in states.items():
         for index, side in enumerate(SIDES):
             share = idle_pct(idle_windows(rounds, index))
             if share is not None and share > MOST_BACKGROUND_PCT:
                 yield f"the {side} was {share:.0f} % {OTHER_WORK} {phase} the change."
-
-
-def _clock(states: States, _better: Better) -> Iterator[str]:
     step = max((item.clock_step_s for rounds in states.values() for item in rounds), default=0.0)
     if step > CLOCK_STEP_S:
         yield f"a clock stepped by {step:.3g} s during the measurement."

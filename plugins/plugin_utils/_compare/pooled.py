@@ -78,7 +78,7 @@ def line(host: str, rounds: Iterable[Round], value: Callable[[Round], float | No
         known = value(item)
         if known:
             key = item.peer, item.workload.name
-            values.setdefault((item.phase, item.number), {})[key] = item, math.log(known)
+            values.setdefault(item.slot, {})[key] = item, math.log(known)
     wanted = {key for found in values.values() for key in found}
     complete = {slot: found for slot, found in values.items() if len(found) == len(wanted)}
     whole = {slot: [item for item, _log in found.values()] for slot, found in complete.items()}
@@ -124,9 +124,11 @@ def of_site(lines: Sequence[Line], material: float, contrasts: int = 1, step: fl
         word = INCONCLUSIVE if few or effect is None else series.word(effect, material, step)
         return Pooled(word, effect, rounds, "hosts")
     found = _of_lines(usable if restarts else groups, material, contrasts, step)
+    if found.effect is None or len(usable) < FEWEST_HOSTS:
+        return found
     look = gates.starts_look(len(restarts) < len(usable), contrasts) if restarts else _look(found.rounds, contrasts)
     by_host = over_hosts([_ratio(item) for item in usable if fewest(item)], look)
-    if found.effect is not None and by_host is not None and found.word != series.word(by_host, material, step):
+    if by_host is not None and found.word != series.word(by_host, material, step):
         # hosts that share an order feel the same noise, so the rounds and the hosts have to say the same
         return found._replace(word=INCONCLUSIVE)
     return found
@@ -237,8 +239,12 @@ def _by_slot(group: Sequence[Line], values: Iterable[Sequence[float]]) -> dict[S
     return {slot: math.fsum(found) / len(found) for slot, found in known.items()}
 
 
-def levelled(item: Line) -> list[Reading]:
-    """Each session around 0, and without slope where a drift can be told from the change."""
+@lru_cache(maxsize=64)
+def levelled(item: Line) -> Sequence[Reading]:
+    """Each session around 0, and without slope where a drift can be told from the change.
+
+    Kept, because a comparison and the row of a host ask several times.
+    """
     flat: list[Reading] = []
     for places in by_key((number, place) for place, number in enumerate(item.sessions)).values():
         readings = [item.readings[place] for place in places]

@@ -10,6 +10,19 @@ Part = dict[str, Any]
 """A part of the report whose fields only the schema has."""
 
 
+class Guard(str):
+    """A sentence about harm. ``kind``: worse, groups, lost, fading, tail or other; ``name``: what got worse."""
+
+    kind, name = "other", ""
+
+    @classmethod
+    def of(cls, kind: str, text: str, name: str = "") -> "Guard":
+        """Return the guard of a kind on which decisions depend."""
+        found = cls(text)
+        found.kind, found.name = kind, name
+        return found
+
+
 class PairName(TypedDict):
     """The two hosts of a measurement."""
 
@@ -44,7 +57,7 @@ class Finding(Judged, FiguresWithLevel):
 
     contrast: str
     material_pct: float
-    guards: list[str]
+    guards: list[Guard]
     flags: list[str]
 
 

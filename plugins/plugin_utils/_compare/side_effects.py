@@ -18,11 +18,11 @@ from .._statistics.verdict import IMPROVED, INCONCLUSIVE, UNCHANGED, Verdict, be
 from . import pooled
 from .pair import Comparison
 from .pooled import Line, Slot
+from .shapes import Guard
 from .wording import gain, some
 
 FEWEST_STALLS = 2
 """One stall is chance."""
-FADES = "the gain does not last"
 RETRANSMITS_TIMES = 2.0
 RETRANSMITS_MORE = 5
 """A few retransmits on a whole host are chance: the guard needs twice as many per run, and 5 more."""
@@ -33,7 +33,7 @@ Hosts = Mapping[str, Sequence[Comparison]]
 
 def with_stalls(
     verdict: Verdict, lines: Sequence[Line], contrasts: int, most: int = 0
-) -> tuple[Verdict, list[str], list[str]]:
+) -> tuple[Verdict, list[Guard], list[str]]:
     """The verdict, guards and flags: whether single rounds after the change took far longer than all others.
 
     Of several hosts, the rounds that ran at the same time count once, because what they share stalls them together.
@@ -69,10 +69,10 @@ def with_stalls(
         return verdict, [], [f"{told}."]
     if verdict.word == UNCHANGED:
         return Verdict(INCONCLUSIVE, f"{told}; otherwise {verdict.reason}", "stalls"), [], []
-    return verdict, [f"{told}."], []
+    return verdict, [Guard(f"{told}.")], []
 
 
-def fading(word: str, lines: Sequence[Line], contrasts: int) -> list[str]:
+def fading(word: str, lines: Sequence[Line], contrasts: int) -> list[Guard]:
     """A guard if less than half of the gain is left in the second half of the rounds."""
     known = [pooled.levelled(line) for line in pooled.merged(lines) if line.alternates and line.starts is None]
     if word != IMPROVED or not known:
@@ -80,10 +80,11 @@ def fading(word: str, lines: Sequence[Line], contrasts: int) -> list[str]:
     first, second, p = gates.fading(known)
     if p > gates.HARM_P / contrasts or math.log(second) > math.log(first) / 2.0:
         return []
-    return [f"{FADES}: {gain(first)} in the first half of the rounds, {gain(second)} in the second."]
+    halves = f"{gain(first)} in the first half of the rounds, {gain(second)} in the second"
+    return [Guard.of("fading", f"the gain does not last: {halves}.")]
 
 
-def lost(hosts: Hosts) -> list[str]:
+def lost(hosts: Hosts) -> list[Guard]:
     """A guard that names the hosts that have rounds before the change and none after."""
     gone = [
         host
@@ -91,10 +92,10 @@ def lost(hosts: Hosts) -> list[str]:
         if all(item.entry["before"]["rounds"] and not item.entry["after"]["rounds"] for item in comparisons)
     ]
     verb = "has" if len(gone) == 1 else "have"
-    return [f"{some(gone)} {verb} rounds before the change and none after."] if gone else []
+    return [Guard.of("lost", f"{some(gone)} {verb} rounds before the change and none after.")] if gone else []
 
 
-def failures(hosts: Hosts, contrasts: int) -> tuple[list[str], list[str]]:
+def failures(hosts: Hosts, contrasts: int) -> tuple[list[Guard], list[str]]:
     """(guards, flags): rounds in which a run failed, counted per host; the counts are told in any case.
 
     A round counts once, because its runs fail together.
@@ -113,7 +114,7 @@ def failures(hosts: Hosts, contrasts: int) -> tuple[list[str], list[str]]:
     named = gates.sure(ps, gates.FALSE_HARM)
     if gates.more_after(failed, rounds) <= gates.HARM_P / contrasts or (named and len(hosts) > 1):
         where = f", beyond chance on {some(named)}" if named and len(hosts) > 1 else ""
-        return [f"errors: {told}{where}."], []
+        return [Guard(f"errors: {told}{where}.")], []
     return [], [f"{told}; that may be chance."]
 
 
@@ -121,13 +122,13 @@ def _failed_rounds(comparisons: Sequence[Comparison]) -> tuple[tuple[int, int], 
     """Rounds before and after in which a run failed, and all of them."""
     slots: dict[Slot, bool] = {}
     for item in comparisons:
-        for slot, failed in item.failed.items():
-            slots[slot] = slots.get(slot, False) or failed
+        for one in item.everything:
+            slots[one.slot] = slots.get(one.slot, False) or bool(one.failed)
     states = [[failed for (state, _number), failed in slots.items() if state == wanted] for wanted in PHASES]
     return (sum(states[0]), sum(states[1])), (len(states[0]), len(states[1]))
 
 
-def resent(hosts: Hosts, contrasts: int) -> tuple[list[str], list[str]]:
+def resent(hosts: Hosts, contrasts: int) -> tuple[list[Guard], list[str]]:
     """(guards, flags): TCP retransmits that rose, by a rank test over the rounds of all workloads together.
 
     Simulated for this collection (120 to 1,000 experiments a cell, 1 to 70 comparisons, also in bursts): 0.02 to 1
@@ -138,15 +139,15 @@ def resent(hosts: Hosts, contrasts: int) -> tuple[list[str], list[str]]:
     sure = gates.sure({host: _resent(found)[1] for host, found in rounds.items()}, gates.FALSE_HARM)
     named = sure if len(hosts) > 1 else []
     if told and p <= gates.HARM_P / contrasts:
-        return [f"{told}{f', beyond chance on {some(named)}' if named else ''}."], []
+        return [Guard(f"{told}{f', beyond chance on {some(named)}' if named else ''}.")], []
     if named:
-        return [f"TCP retransmits rose on {some(named)}."], []
+        return [Guard(f"TCP retransmits rose on {some(named)}.")], []
     return [], [f"{told}; that may be chance."] if told else []
 
 
 def _resent(rounds: Sequence[Round]) -> tuple[str, float]:
     """What to say if there are twice as many TCP retransmits per run after the change, and some more; one-sided p."""
-    slots = by_key(((item.phase, item.number), item) for item in rounds if item.retransmits is not None)
+    slots = by_key((item.slot, item) for item in rounds if item.retransmits is not None)
     sums: dict[str, list[tuple[float, int]]] = {state: [] for state in PHASES}
     for (state, _number), found in slots.items():
         count = sum(item.retransmits or 0.0 for item in found)
@@ -160,7 +161,7 @@ def _resent(rounds: Sequence[Round]) -> tuple[str, float]:
     return told, gates.p_of_more(*([count / runs for count, runs in known] for known in sums.values()))
 
 
-def dearer(hosts: Hosts, contrasts: int, material: float) -> list[str]:
+def dearer(hosts: Hosts, contrasts: int, material: float) -> list[Guard]:
     """A guard for each end on which a unit of work costs more CPU time, on the mean of the hosts or on some of them."""
     work = {item.entry["unit_of_work"] for comparisons in hosts.values() for item in comparisons}
     unit = work.pop() if len(work) == 1 else "unit of work"
@@ -175,14 +176,16 @@ def dearer(hosts: Hosts, contrasts: int, material: float) -> list[str]:
     sure = gates.sure({key: p for key, (_ratio, p) in tested.items()}, gates.FALSE_HARM)
     sentences = []
     for end, found in logs.items():
-        ratio, p = _tested(_means(map(_around_zero, found.values()))) or (1.0, 1.0)
+        middles = {host: median([*logs.values()]) if logs else 0.0 for host, logs in found.items()}
+        around_zero = [{slot: log - middles[host] for slot, log in logs.items()} for host, logs in found.items()]
+        ratio, p = _tested(_means(around_zero)) or (1.0, 1.0)
         where = [host for its, host in sure if its == end and beyond(tested[end, host][0], material)]
         text = f"one {unit} costs more CPU time on the {end}"
         if p <= gates.HARM_P / contrasts and beyond(ratio, material):
             sentences.append(f"{text}{' of all hosts together' if len(hosts) > 1 else ''}: {gain(ratio)}.")
         elif where and len(hosts) > 1:
             sentences.append(f"{text} of {some(where)}.")
-    return sentences
+    return [*map(Guard, sentences)]
 
 
 def _tested(logs: Mapping[Slot, float]) -> tuple[float, float] | None:
@@ -198,8 +201,3 @@ def _means(series: Iterable[Mapping[Slot, float]]) -> dict[Slot, float]:
     """The mean of each round that all series have."""
     known = list(series)
     return {slot: fmean([logs[slot] for logs in known]) for slot in known[0] if all(slot in logs for logs in known)}
-
-
-def _around_zero(logs: Mapping[Slot, float]) -> dict[Slot, float]:
-    middle = median([*logs.values()]) if logs else 0.0
-    return {slot: log - middle for slot, log in logs.items()}

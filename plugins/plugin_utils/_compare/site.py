@@ -32,8 +32,8 @@ from .._statistics.verdict import (
 from . import pooled, side_effects, tails
 from .pair import Comparison, Contrast, order_flags
 from .pooled import Line, Pooled
-from .shapes import Part, Row
-from .wording import GROUPS, SEVERAL, figures, gain, more_rounds, on_control, some, verdict_on
+from .shapes import Guard, Part, Row
+from .wording import SEVERAL, figures, gain, more_rounds, on_control, some, verdict_on
 
 TURNED_AWAY: Collection[Cause] = ("data", "fingerprint", "sessions", "tuning", "failed")
 FEWEST_TO_NAME = 3
@@ -70,11 +70,8 @@ class Host(NamedTuple):
         return len(self.comparisons) if self.blocked else len(self.comparisons) - len(self.usable)
 
 
-class _Harm(NamedTuple):
-    """The hosts that got worse by themselves, and the guards on them."""
-
-    names: Collection[str] = ()
-    guards: Sequence[str] = ()
+Harm = tuple[Collection[str], Sequence[Guard]]
+"""The hosts that got worse by themselves, and the guards on them."""
 
 
 def rows(contrast: Contrast, limits: Limits, comparisons: Sequence[Comparison], absent: int = 0) -> list[Row]:
@@ -85,19 +82,24 @@ def rows(contrast: Contrast, limits: Limits, comparisons: Sequence[Comparison], 
     hosts = _hosts([item for item in comparisons if item.entry["contrast"] == contrast.label])
     if not hosts:
         return []
-    of_hosts = [_row(contrast, limits, [host], None, _Harm()) for host in hosts] if len(hosts) > 1 else []
+    of_hosts = [_row(contrast, limits, [host], None, ((), ())) for host in hosts] if len(hosts) > 1 else []
     return [_row(contrast, limits, hosts, absent, _harm(contrast, limits, of_hosts)), *of_hosts]
 
 
-def _harm(contrast: Contrast, limits: Limits, of_hosts: Sequence[Row]) -> _Harm:
+def _harm(contrast: Contrast, limits: Limits, of_hosts: Sequence[Row]) -> Harm:
     ratios = {str(row["host"]): row["ratio"] for row in of_hosts if row["ratio"] is not None}
     better, worse = ([str(row["host"]) for row in of_hosts if row["verdict"] == word] for word in (IMPROVED, REGRESSED))
     if min(len(better), len(worse)) > max(MOST_NAMED * len(of_hosts), FEWEST_TO_NAME - 1):
-        return _Harm(guards=[f"{GROUPS}{_group(better)} got better, and {_group(worse)} got worse."])
+        told = f"The hosts are two groups: {_group(better)} got better, and {_group(worse)} got worse."
+        return (), [Guard.of("groups", told)]
     names = gates.harmed(ratios, worse, limits.material, contrast.shared_by)
     middle = gain(median([*ratios.values()])) if names else ""
-    told = [f"{name} got worse: {gain(ratios[name])}, while the median of the hosts is {middle}." for name in names]
-    return _Harm(names, told)
+    but = f", while the median of the hosts is {middle}"
+    return names, [_got_worse(name, ratios[name], but) for name in names]
+
+
+def _got_worse(name: str, ratio: float, more: str = "") -> Guard:
+    return Guard.of("worse", f"{name} got worse: {gain(ratio)}{more}.", name)
 
 
 def _group(names: Sequence[str]) -> str:
@@ -116,7 +118,7 @@ def _hosts(comparisons: Sequence[Comparison]) -> list[Host]:
     return found
 
 
-def _row(contrast: Contrast, limits: Limits, hosts: Sequence[Host], absent: int | None, harm: _Harm) -> Row:
+def _row(contrast: Contrast, limits: Limits, hosts: Sequence[Host], absent: int | None, harm: Harm) -> Row:
     """The row of these hosts.
 
     ``absent``: None if the row does not decide: of many hosts, the gain of one fades by chance. The guards of ``harm``
@@ -131,7 +133,7 @@ def _row(contrast: Contrast, limits: Limits, hosts: Sequence[Host], absent: int 
     able = enough or able
     lines = [host.line for host in able]
     step = mean([host.step for host in able or hosts])
-    found, aside = _pooled(able, material, contrasts, step, harm.names)
+    found, aside = _pooled(able, material, contrasts, step, harm[0])
     decided = _unless_lost(verdict_on(found, material, step), hosts, absent or 0, few)
     decided, stalls, flags = side_effects.with_stalls(decided, lines, contrasts, _declared(able))
     moved = on_control(alone.control) if alone else None if able else CONTROLS_MOVED
@@ -139,18 +141,18 @@ def _row(contrast: Contrast, limits: Limits, hosts: Sequence[Host], absent: int 
     comparisons = {host.name: host.comparisons for host in hosts}
     failed, resent = (count(comparisons, contrasts) for count in (side_effects.failures, side_effects.resent))
     guards = [
-        *(harm.guards if verdict.word != REGRESSED else ()),
+        *(harm[1] if verdict.word != REGRESSED else ()),
         *([] if alone else side_effects.lost(comparisons)),
         *stalls,
         *(side_effects.fading(decided.word, lines, contrasts) if absent is not None else ()),
         *failed[0],
         *resent[0],
         *side_effects.dearer({host.name: host.usable for host in able}, contrasts, limits.dearer),
-        *tails.sentences({host.name: host.tail for host in able}),
+        *tails.guards({host.name: host.tail for host in able}),
     ]
     named, last = _deviations(able, found.effect, material)
     effect = found.effect if verdict.cause not in TURNED_AWAY else None
-    known = {guard.partition(" got worse: ")[0] for guard in guards}
+    known = {guard.name for guard in guards}
     if effect:
         guards += _worse(effect.ratio, able, [item for item in named if item["name"] not in known], material)
     if not alone and found.effect and found.unit == "rounds" and len(able) < FEWEST_HOSTS and not verdict.cause:
@@ -196,7 +198,7 @@ def _pooled(
 
 
 def _deviations(able: Sequence[Host], effect: Effect | None, material: float) -> tuple[list[Part], list[str]]:
-    """The hosts and workloads that differ from the others, and a flag if so many hosts differ that they form groups."""
+    """The hosts and workloads that differ from the others, and a flag if too many hosts differ."""
     if effect is None:
         return [], []
     apart = _different_hosts(able, effect.ratio, material)
@@ -297,12 +299,12 @@ def _different_hosts(hosts: Sequence[Host], ratio: float, material: float) -> li
     return gates.deviations(values, {host.name: max(material, host.step) for host in hosts})
 
 
-def _worse(ratio: float, hosts: Sequence[Host], named: Sequence[Part], material: float) -> list[str]:
+def _worse(ratio: float, hosts: Sequence[Host], named: Sequence[Part], material: float) -> list[Guard]:
     """What got worse by more than material, while the rest did not: a workload by its own ratio, a host by its part."""
     known = by_key((_workload_name(hosts, item), item.entry["ratio"]) for host in hosts for item in host.usable)
     alone = {name: median([found for found in ratios if found]) for name, ratios in known.items() if any(ratios)}
     worse = [(item["name"], alone.get(item["name"], ratio * item["ratio"])) for item in named]
-    return [f"{name} got worse: {gain(own)}." for name, own in worse if own < 1.0 and beyond(own, material)]
+    return [_got_worse(name, own) for name, own in worse if own < 1.0 and beyond(own, material)]
 
 
 def _order_flags(hosts: Sequence[Host]) -> list[str]:

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from .._experiment.outcomes import first_rows
 from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, NOT_COMPARABLE, UNCHANGED, VERDICTS, Limits
-from . import side_effects, tails
 from .pair import OTHER_WORK, Comparison
 from .shapes import Part, Row
-from .wording import GROUPS, SEVERAL, gain
+from .wording import SEVERAL, gain
 
 MOST = 3
 """More names than this make a headline unreadable."""
@@ -64,19 +63,18 @@ def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measure
     if not rows:
         return "No measurement of this change was found."
     first, counts = rows[0], count(comparisons)
-    urgent = (" got worse: ", GROUPS, " and none after.", side_effects.FADES)
-    harm = [guard.rstrip(".") for guard in first["guards"] if any(words in guard for words in urgent)]
+    harm = [guard for guard in first["guards"] if guard.kind in ("worse", "groups", "lost", "fading")]
+    kinds = {guard.kind for guard in harm}
     more = [f"{len(harm) - MOST} more got worse"] if len(harm) > MOST else []
     others = []
     if first["verdict"] in (IMPROVED, UNCHANGED):
-        slow = [guard for guard in first["guards"] if any(words in guard for words in tails.WORDS)]
-        others = [f"but {guard.rstrip('.')}" for guard in slow]
-    told = {guard.partition(" got worse: ")[0] for guard in harm[:MOST]}
+        others = [f"but {guard.rstrip('.')}" for guard in first["guards"] if guard.kind == "tail"]
+    told = {guard.name for guard in harm[:MOST]}
     apart = [item for item in first["deviations"] if item["name"] not in told]
     others += [f"{item['name']} differs: {gain(item['ratio'])} than the others" for item in apart[:MOST]]
     if len(apart) > MOST:
         others.append(f"{len(apart) - MOST} more differ")
-    if SEVERAL in first["flags"] and not any(guard.startswith(GROUPS) for guard in harm):
+    if SEVERAL in first["flags"] and "groups" not in kinds:
         others.append(SEVERAL.rstrip("."))
     turned = sum(counts[word] for word in (NOT_COMPARABLE, NO_DATA))
     if turned:
@@ -87,13 +85,14 @@ def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measure
         others.append("1 host not measured" if not_measured == 1 else f"{not_measured} hosts not measured")
     result = f"{subject(first)}: {first['reason'].rstrip('.')}"
     if first["verdict"] == INCONCLUSIVE:
-        differ = first["cause"] == "noise" and any(" got worse" in guard for guard in harm)
+        differ = first["cause"] == "noise" and kinds & {"worse", "groups"}
         result = (
             "Undecided on the whole, because the effect differs between hosts"
             if differ
             else undecided(first, comparisons)
         )
-    return "".join(f"{'; '.join(parts)}. " for parts in ([*harm[:MOST], *more], [result, *others]) if parts).rstrip()
+    urgent = [*(guard.rstrip(".") for guard in harm[:MOST]), *more]
+    return "".join(f"{'; '.join(parts)}. " for parts in (urgent, [result, *others]) if parts).rstrip()
 
 
 def subject(row: Row) -> str:

@@ -26,6 +26,7 @@ from .._statistics.ranks import median
 from . import pooled
 from .pair import Comparison
 from .pooled import Line, Slot
+from .shapes import Guard
 from .wording import some
 
 ROUND_TRIP = "round trip"
@@ -44,8 +45,6 @@ OVER = "{:.2g} of 1,000 round trips take over twice as long as 999 of 1,000 took
 LONGEST = "the longest round trip of a run takes {:.1f} times as long"
 KINDS = (*PERCENTILES, OVER, LONGEST)
 """What is said of each series, the most telling first; a host is named once."""
-WORDS = ("round trips take", "longest round trip")
-"""A sentence of this guard has one of these."""
 
 Counts = dict[int, int]
 """Round trips by bin, in the order of the bins."""
@@ -61,12 +60,12 @@ def of_host(line: Line, usable: Sequence[Comparison]) -> dict[str, Tail]:
     told: dict[tuple[str, str], dict[Slot, Counts]] = {}
     for item in rounds:
         if item.histogram:
-            told.setdefault(_workload(item), {})[item.phase, item.number] = bins([item.histogram])
+            told.setdefault(_workload(item), {})[item.slot] = bins([item.histogram])
 
     def at(share: float) -> Callable[[Round], float | None]:
-        return lambda item: _percentile(told.get(_workload(item), {}).get((item.phase, item.number), {}), share)
+        return lambda item: _percentile(told.get(_workload(item), {}).get(item.slot, {}), share)
 
-    series = {kind: at(share) for kind, share in PERCENTILES.items()}
+    series = {kind: at(share) for kind, share in PERCENTILES.items() if told}
     series[LONGEST] = lambda item: None if _workload(item) in told else item.longest
     found = {}
     for kind, value in series.items():
@@ -84,9 +83,9 @@ def unseen(usable: Sequence[Comparison]) -> list[str]:
     return [f"the tool does not tell single round trips{where}: if some got longer, it does not show."] if names else []
 
 
-def sentences(hosts: Mapping[str, Mapping[str, Tail]]) -> list[str]:
+def guards(hosts: Mapping[str, Mapping[str, Tail]]) -> list[Guard]:
     """One per kind that rose on some of these hosts; of many hosts, a few reach any level by chance."""
-    found: list[str] = []
+    found: list[Guard] = []
     named: set[str] = set()
     for kind in KINDS:
         known = {name: tails[kind] for name, tails in hosts.items() if kind in tails}
@@ -94,7 +93,8 @@ def sentences(hosts: Mapping[str, Mapping[str, Tail]]) -> list[str]:
         names = [name for name in sure if known[name].sure and name not in named]
         if names:
             where = f" on {len(names)} of {len(hosts)} hosts ({some(names)})" if len(hosts) > 1 else ""
-            found.append(f"{kind.format(median([known[name].figure for name in names]))}{where}.")
+            told = kind.format(median([known[name].figure for name in names]))
+            found.append(Guard.of("tail", f"{told}{where}."))
         named.update(names)
     return found
 

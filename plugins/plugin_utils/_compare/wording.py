@@ -14,8 +14,6 @@ from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED, UN
 from .pooled import Pooled
 from .shapes import FiguresWithLevel
 
-GROUPS = "The hosts are two groups: "
-"""Beginning of the guard on a site where some hosts got better and others worse."""
 SEVERAL = "the hosts form more than one group: look at the row of each host."
 
 

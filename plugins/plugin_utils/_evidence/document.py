@@ -7,15 +7,13 @@ Schema zpower.sap_tuning/evidence/1. Nothing here reads a clock or a file: the s
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from .._answers.rows import LONGEST_TEXT
 from .._pages.text import natural, one_line, plural, shorten
-from .._records.reading import VERDICTS
-from .._records.shapes import stamp
+from .._records.checks import VERDICTS
 from . import waiving
-from .shapes import KINDS, OUTCOMES, SCHEMA, Document, Host, HostWaiver, RunFields, Totals, WaivedRow, WaiverUse
+from .shapes import OUTCOMES, SCHEMA, Document, Host, HostWaiver, RunFields, Totals, WaivedRow, WaiverUse
 
 LOST = ("failed", "unreachable", "not_reached")
 """Outcomes after which nobody knows all values of a host."""
@@ -31,38 +29,24 @@ WANTED = {
 MOST_FACTS = 20_000
 
 
-@dataclass(frozen=True)
-class HostResult:
-    """What is known of one host. A host that failed only because drift is reported as a failure is ``ok``."""
-
-    outcome: str
-    message: str = ""
-    rows: Sequence[WaivedRow] = ()
-    platform: dict[str, Any] | None = None  # the fact ``zpower_platform``
-    waivers: Iterable[HostWaiver] = ()
-    problems: Sequence[str] = ()  # mistakes in the waivers of the host
+Found = tuple[Host, Iterable[HostWaiver], Sequence[str]]
+"""A host of the run, its waivers, and the mistakes in them."""
 
 
-NOT_REACHED = HostResult("not_reached")
-
-
-def build(run: RunFields, planned: Iterable[str], results: Mapping[str, HostResult]) -> Document:
-    """Return the document. Each planned host without a result was not reached.
-
-    ValueError for an unknown kind or outcome, or something that is not a time.
-    """
-    if run["kind"] not in KINDS:
-        raise ValueError(f"kind is {run['kind']!r}; it must be one of {', '.join(KINDS)}")
-    stamp("begun", run["begun"])
-    if run["ended"] is not None:
-        stamp("ended", run["ended"])
-    found = [(name, results.get(name) or NOT_REACHED) for name in sorted({*planned, *results}, key=natural)]
-    hosts = [_host(name, result, run["kind"] in ("rollback", "rollout")) for name, result in found]
+def build(run: RunFields, found: Iterable[Found]) -> Document:
+    """Return the document of a run from all hosts of its plays."""
+    setting = run["kind"] in ("rollback", "rollout")
+    hosts: list[Host] = []
+    problems: list[str] = []
+    waivers = []
+    for host, own, wrong in sorted(found, key=lambda item: natural(item[0]["host"])):
+        rows = [row for row in host["rows"] if not (setting and nothing_used(row))]
+        hosts.append({**host, "message": _text(host["message"]), "rows": rows})
+        waivers.append((hosts[-1], own))
+        problems += map(_text, wrong)
     # only verify looks at everything for which there are waivers
     partial = bool(run["kind"] != "verify" or run["limit"] or run["tags"] or run["skip_tags"])
-    waivers = waiving.summarize(zip(hosts, (result.waivers for _name, result in found), strict=True), partial)
-    problems = dict.fromkeys(_text(sentence) for _name, result in found for sentence in result.problems)
-    return assemble(run, hosts, waivers, [*problems])
+    return assemble(run, hosts, waiving.summarize(waivers, partial), [*dict.fromkeys(problems)])
 
 
 def assemble(run: RunFields, hosts: list[Host], waivers: list[WaiverUse], problems: list[str]) -> Document:
@@ -117,19 +101,6 @@ def lost_hosts(document: Document) -> list[Host]:
     """The hosts that were not checked to the end: failed, unreachable, not reached, skipped."""
     order = (*LOST, "skipped")
     return sorted((h for h in document["hosts"] if h["outcome"] in order), key=lambda h: order.index(h["outcome"]))
-
-
-def _host(name: str, result: HostResult, used: bool) -> Host:
-    """``used``: leave rows out that only say that there is nothing to take back."""
-    if result.outcome not in OUTCOMES:
-        raise ValueError(f"the outcome of {name} is {result.outcome!r}; it must be one of {', '.join(OUTCOMES)}")
-    return {
-        "host": str.__str__(name),
-        "outcome": result.outcome,
-        "message": _text(result.message),
-        "rows": [row for row in result.rows if not (used and nothing_used(row))],
-        "platform": result.platform,
-    }
 
 
 def _text(value: object) -> str:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from .._answers.rows import PLACES
 from .._pages.cells import cells
 from .._pages.text import one_line, opaque
-from .._records.reading import VERDICTS
+from .._records.checks import VERDICTS
 from .._records.round import microseconds
 from . import waiving
 from .document import RESULTS, failing, looked
@@ -130,6 +130,7 @@ def _suite(title: str, stamp: str, cases: Iterable[Case]) -> ET.Element:
     return suite
 
 
+ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"'})
 Samples = Iterable[tuple[Mapping[str, object], float | None]]
 
 
@@ -197,14 +198,10 @@ def _gauge(name: str, words: str, samples: Samples) -> str:
     unique: dict[str, float] = {}
     for labels, value in samples:
         if value is not None:
-            known = (f'{key}="{_label(text)}"' for key, text in labels.items() if text is not None)
+            known = (f'{key}="{one_line(text).translate(ESCAPES)}"' for key, text in labels.items() if text is not None)
             unique.setdefault(",".join(known), value)
     lines = [f"{name}{{{labels}}} {value!r}\n" for labels, value in unique.items()]
     return "".join([f"# TYPE {name} gauge\n", f"# HELP {name} {words}\n", *lines]) if lines else ""
-
-
-def _label(value: object) -> str:
-    return one_line(value).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _seconds(stamp: object) -> float | None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from .._answers.answers import Answer
-from .document import HostResult, build, nothing_used
-from .shapes import Document, HostWaiver, RunFields, WaivedRow
+from .document import Found, build, nothing_used
+from .shapes import Document, Host, HostWaiver, RunFields, WaivedRow
 
 Key = tuple[str, str]  # tuning, subject
 
@@ -80,8 +80,9 @@ class Recording:
             name, subject = row["name"], row["subject"]
             if nothing_used(row) and not self.judges:
                 # predictions, such as those of an experiment, are not drift once there is nothing to take back
-                for key in [key for key, one in kept.rows.items() if key[0] == name and _drifted(one)]:
-                    del kept.rows[key]
+                for key, one in [*kept.rows.items()]:
+                    if key[0] == name and "drifted" in (one["verdict"], one.get("waiver", one)["verdict"]):
+                        del kept.rows[key]
             # the last row of a subject counts: before_after sets and takes back many times
             earlier = kept.rows.get((name, subject))
             if self.judges and earlier and (earlier["verdict"], row["verdict"]) == ("changed", "compliant"):
@@ -133,37 +134,37 @@ class Recording:
         run = {"kind": self.kind, "begun": self.begun, "ended": ended, **about, "check": self.check or about["check"]}
         run |= {"stopped": stopped} if stopped else {}
         earlier = {host: loss for loss in real for host in loss.hosts}
-        found = {host: self._result(host, real, earlier) for host in self.planned}
-        return build(cast(RunFields, run), self.planned, {host: result for host, result in found.items() if result})
+        return build(cast(RunFields, run), [self._found(host, real, earlier) for host in self.planned])
 
     def _of(self, host: str) -> _Host:
         return self._hosts.setdefault(host, _Host())
 
-    def _result(self, host: str, real: Collection[Loss], earlier: Mapping[str, Loss]) -> HostResult | None:
-        kept = self._hosts.get(host, _Host())
-        if kept.left_out:
-            return HostResult("skipped", kept.left_out)
+    def _found(self, name: str, real: Collection[Loss], earlier: Mapping[str, Loss]) -> Found:
+        """A host with what became of it; ``not_reached`` if no task of these plays ran there."""
+        kept = self._hosts.get(name, _Host())
         losses = [loss for loss in kept.losses if self.judges or loss in real]
         # a host that was lost before another one failed for all of them
-        loss = next((loss for loss in losses if loss.counted == host), next(iter(losses), None))
-        if not (loss or kept.ran or kept.skipped):
-            if (before := earlier.get(host)) is None or before in self._stops:
-                return None
+        loss = next((loss for loss in losses if loss.counted == name), next(iter(losses), None))
+        if kept.left_out:
+            kept, outcome, said = _Host(), "skipped", kept.left_out
+        elif loss and not loss.drift:
+            outcome, said = loss.outcome, loss.message
+        elif kept.errors and (loss or kept.ran or kept.skipped):
+            # also if their failure was ignored: nobody knows the values
+            outcome, said = "failed", self.errors(name)
+        elif loss or kept.ran or kept.skipped:
+            outcome, said = "ok" if loss or kept.ran else "skipped", ""
+        elif (before := earlier.get(name)) and before not in self._stops:
             outcome = "not_reached" if before.drift else before.outcome
-            return HostResult(outcome, f"earlier in this run: {before.message}")
+            kept, said = _Host(), f"earlier in this run: {before.message}"
+        else:
+            kept, outcome, said = _Host(), "not_reached", ""
         # nothing to take back is said only if there is no other row of the same tuning
         shown = {key[0] for key, row in kept.rows.items() if not nothing_used(row)}
         rows = [row for key, row in kept.rows.items() if key[0] not in shown or not nothing_used(row)]
-        outcome, said = "ok" if loss or kept.ran else "skipped", ""
-        if loss and not loss.drift:
-            outcome, said = loss.outcome, loss.message
-        elif kept.errors:  # also if their failure was ignored: nobody knows the values
-            outcome, said = "failed", self.errors(host)
-        return HostResult(outcome, said, rows, kept.platform, kept.waivers.values(), kept.problems)
-
-
-def _drifted(row: WaivedRow) -> bool:
-    return "drifted" in (row["verdict"], row["waiver"]["verdict"] if "waiver" in row else "")
+        text = str.__str__(name)
+        host: Host = {"host": text, "outcome": outcome, "message": said, "rows": rows, "platform": kept.platform}
+        return host, kept.waivers.values(), kept.problems
 
 
 def _keep_call(kept: _Host, answer: Answer) -> None:

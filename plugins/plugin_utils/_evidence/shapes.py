@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypedDict
 
 from .._answers.rows import Row
 from .._records.checks import LARGEST, Fields, wrong
+from .._records.shapes import NotRequired
 
 SCHEMA = "zpower.sap_tuning/evidence/1"
 KINDS = ("verify", "site", "rollback", "rollout", "confirm")
@@ -23,7 +24,14 @@ def _whole_number(where: str, value: object) -> None:
         raise wrong(where, value, "a whole number")
 
 
-class _RunOfAll(TypedDict):
+class RunFields(TypedDict):
+    """One run of a playbook. Times are UTC in ISO 8601 with Z; ``ended`` is None until the run has ended.
+
+    ``check``: a run in check mode. Always so for ``verify``; a check after a rollback is ``rollback`` with this.
+    ``stopped``: why a rollout stopped, which is not an error of any host; absent in all other runs.
+    ``controller``, ``name``: of a slice, the machine that ran it and its ``zpower_run``; absent before 1.0.0.
+    """
+
     kind: Annotated[str, KINDS]
     check: bool
     begun: str
@@ -34,19 +42,9 @@ class _RunOfAll(TypedDict):
     limit: str | None
     tags: list[str]
     skip_tags: list[str]
-
-
-class RunFields(_RunOfAll, total=False):
-    """One run of a playbook. Times are UTC in ISO 8601 with Z; ``ended`` is None until the run has ended.
-
-    ``check``: a run in check mode. Always so for ``verify``; a check after a rollback is ``rollback`` with this.
-    ``stopped``: why a rollout stopped, which is not an error of any host; absent in all other runs.
-    ``controller``, ``name``: of a slice, the machine that ran it and its ``zpower_run``; absent before 1.0.0.
-    """
-
-    stopped: str
-    controller: str
-    name: str
+    stopped: NotRequired[str]
+    controller: NotRequired[str]
+    name: NotRequired[str]
 
 
 class Totals(TypedDict):
@@ -69,10 +67,10 @@ class RowWaiver(TypedDict):
     verdict: str
 
 
-class WaivedRow(Row, total=False):
+class WaivedRow(Row):
     """A row of a host; one that a waiver fits has it."""
 
-    waiver: RowWaiver
+    waiver: NotRequired[RowWaiver]
 
 
 class Host(TypedDict):
@@ -85,7 +83,10 @@ class Host(TypedDict):
     platform: dict[str, Any] | None
 
 
-class _Used(TypedDict):
+class WaiverUse(TypedDict):
+    """A waiver of the inventory and its effect; ``rows``: those that it fits. ``everyone``: its patterns and groups fit
+    every host of the inventory; absent otherwise."""
+
     tuning: str
     subject: str
     hosts: list[str]
@@ -96,13 +97,7 @@ class _Used(TypedDict):
     soon: bool
     state: Annotated[str, STATES]
     rows: int
-
-
-class WaiverUse(_Used, total=False):
-    """A waiver of the inventory and its effect; ``rows``: those that it fits. ``everyone``: its patterns and groups fit
-    every host of the inventory; absent otherwise."""
-
-    everyone: bool
+    everyone: NotRequired[bool]
 
 
 class HostWaiver(WaiverUse):
@@ -126,7 +121,10 @@ class SliceUse(TypedDict):
     late: bool
 
 
-class _Evidence(TypedDict):
+class Document(TypedDict):
+    """The evidence; ``problems``: mistakes in waivers, and what makes united slices doubtful. ``slices``: only of a run
+    that was united."""
+
     schema: Annotated[str, (SCHEMA,)]
     run: RunFields
     result: str
@@ -135,10 +133,4 @@ class _Evidence(TypedDict):
     hosts: list[Host]
     waivers: list[WaiverUse]
     problems: list[str]
-
-
-class Document(_Evidence, total=False):
-    """The evidence; ``problems``: mistakes in waivers, and what makes united slices doubtful. ``slices``: only of a run
-    that was united."""
-
-    slices: list[SliceUse]
+    slices: NotRequired[list[SliceUse]]

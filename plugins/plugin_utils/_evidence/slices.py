@@ -11,7 +11,6 @@ import platform
 import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from .._pages import to_json
 from .._pages.text import listed, moment, natural, one_line, shorten
@@ -56,13 +55,8 @@ def new_slice(results: Path, kind: str, run: str, begun: str) -> Path:
         return folder / f"{files.stamp(begun)}-{secrets.token_hex(4)}.json"
 
 
-class Union(NamedTuple):
-    """The united run. ``left_out``, ``late``: sentences on slices that are not in it, or may not be of this run."""
-
-    document: Document
-    written: Written
-    left_out: list[str]
-    late: list[str]
+Union = tuple[Document, Written, list[str], list[str]]
+"""The united run, its files, and sentences on slices that are not in it, and on those that may not be of this run."""
 
 
 def write(document: Document, path: Path) -> Union:
@@ -89,7 +83,7 @@ def unite(folder: Path, kind: str, own: tuple[str, str] | None = None, check: bo
         document = united(kind, [document for document, _use in parts], wrong, late)
         document["slices"] = uses
         known = {f"{FOLDER}/{use['file']}": use["sha256"] for use in uses}
-        return Union(document, files.write(document, folder, check=check, known=known), wrong, late)
+        return document, files.write(document, folder, check=check, known=known), wrong, late
 
 
 def _name(folder: Path) -> str:

@@ -6,7 +6,6 @@ Failing rows come first, every host is counted, and a reason that many hosts sha
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from .._pages.text import in_columns, listed, natural, one_line, plural, shorten
 from .._records.grouping import by_key, grouped
@@ -30,11 +29,8 @@ NAMED, FEW = 6, 3  # hosts that a note names, and a row
 LONGEST_NOTE = 2000
 
 
-class Line(NamedTuple):
-    """One line. ``tone`` is the verdict or outcome by which a caller colours it, "" for plain text."""
-
-    text: str
-    tone: str = ""
+Line = tuple[str, str]
+"""The text of a line, and the verdict or outcome by which a caller colours it; "" for plain text."""
 
 
 def lines(document: Document, verbose: bool = False) -> list[Line]:
@@ -45,15 +41,15 @@ def lines(document: Document, verbose: bool = False) -> list[Line]:
     ]
     found = _columns([*_lost(document), *_once(rows)])
     if stopped := document["run"].get("stopped"):
-        found.append(Line(shorten(one_line(stopped), LONGEST_NOTE), "failed"))
-    found += [*map(Line, _notes(document, shown)), *_waivers(document)]
+        found.append((shorten(one_line(stopped), LONGEST_NOTE), "failed"))
+    found += [*((note, "") for note in _notes(document, shown)), *_waivers(document)]
     verdicts = document["totals"]["verdicts"]
     folded = {name: verdicts[name] for name in FOLDED if verdicts[name] and not verbose}
     if folded:
         words = " and ".join(f"{folded[name]:,} {word(name)}" for name in FOLDED if folded.get(name))
-        found.append(Line(f"{words} {'row is' if sum(folded.values()) == 1 else 'rows are'} not shown; -v shows them"))
+        found.append((f"{words} {'row is' if sum(folded.values()) == 1 else 'rows are'} not shown; -v shows them", ""))
     tone = TONES.get(document["result"], "failed")
-    return [*found, Line(totals(document), tone)]
+    return [*found, (totals(document), tone)]
 
 
 def totals(document: Document) -> str:
@@ -95,22 +91,24 @@ def _once(rows: Sequence[tuple[str, tuple[str, ...]]]) -> list[tuple[str, ...]]:
 
 
 def _lost(document: Document) -> list[tuple[str, ...]]:
-    """The rows of hosts that were not checked to the end, with their outcome as verdict and tone."""
+    """The hosts that were not checked to the end and have no failed row, with their outcome as verdict and tone."""
     blank = [NOTHING] * (len(COLUMNS) - 2)
-    return _once([(host["host"], (*blank, word(host["outcome"]), host["outcome"])) for host in lost_hosts(document)])
+    lost = [host for host in lost_hosts(document) if all(row["verdict"] != "failed" for row in host["rows"])]
+    return _once([(host["host"], (*blank, word(host["outcome"]), host["outcome"])) for host in lost])
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> list[Line]:
     """Each row, whose last item is its tone, in columns below the header."""
     table = [(*COLUMNS, ""), *rows] if rows else []
-    return [Line(text, row[-1]) for text, row in zip(in_columns([row[:-1] for row in table]), table, strict=True)]
+    return [(text, row[-1]) for text, row in zip(in_columns([row[:-1] for row in table]), table, strict=True)]
 
 
 def _notes(document: Document, shown: Sequence[tuple[str, WaivedRow]]) -> Iterator[str]:
     """Reasons, conflicts and remarks, each once with its hosts: first those of lost hosts."""
     what = "nothing to take back" if document["run"]["kind"] == "rollback" else "no tuning was checked"
-    notes = [(host["host"], host["message"]) for host in lost_hosts(document) if host["message"]]
-    notes += [(name, note) for name, row in shown for note in row_notes(row)]
+    lost = {host["host"]: host["message"] for host in lost_hosts(document) if host["message"]}
+    notes = [*lost.items()]
+    notes += [(name, note) for name, row in shown for note in row_notes(row) if note not in lost.get(name, "")]
     notes += [(host["host"], what) for host in document["hosts"] if host["outcome"] == "ok" and not host["rows"]]
     for host in document["hosts"]:
         if unused := [row["name"] for row in host["rows"] if nothing_used(row)]:
@@ -132,7 +130,7 @@ def row_notes(row: WaivedRow) -> list[str]:
 
 def _waivers(document: Document) -> Iterator[Line]:
     for sentence in document["problems"]:
-        yield Line(one_line(sentence), "failed")
+        yield one_line(sentence), "failed"
     for waiver in sorted(document["waivers"], key=lambda item: STATES.index(item["state"])):
         if sentence := waiving.sentence(waiver):
-            yield Line(shorten(one_line(sentence), LONGEST_NOTE), "drifted" if waiver["state"] == "expired" else "")
+            yield shorten(one_line(sentence), LONGEST_NOTE), "drifted" if waiver["state"] == "expired" else ""

@@ -5,33 +5,37 @@
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import combinations
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from .._records.checks import check_slug
 
-FACTOR_KEYS = {"name", "levels"}
-LEVEL_KEYS = {"name", "vars", "found"}
+Slug = Annotated[str, check_slug]
+Values = dict[str, Any]
+"""Variables of roles with their values."""
 
 
 class Level(TypedDict):
     """One value of a factor: variables of roles, or the state in which the hosts were found (no variables)."""
 
-    name: str
-    vars: dict[str, Any]
+    name: Slug
+    vars: Values
     found: bool
 
 
 class Factor(TypedDict):
     """What is varied, and the tunings whose variables its levels set, sorted; as the plan has it."""
 
-    name: str
+    name: Slug
     tunings: list[str]
     levels: list[Level]
 
 
-def read_factors(given: object, known: Mapping[str, Iterable[str]]) -> list[Factor]:
-    """The factors of an experiment; ``known`` has the variables of each tuning's role. ValueError in one sentence."""
-    if not isinstance(given, list) or not given:
+def read_factors(given: Sequence[Values], known: Mapping[str, Iterable[str]]) -> list[Factor]:
+    """The factors of an experiment; ValueError in one sentence.
+
+    ``given`` has the types of the role's specification; ``known``: the variables of each tuning's role.
+    """
+    if not given:
         raise ValueError("experiment_factors is empty: it must be a list of factors, each with a name and its levels")
     factors = [_factor(item, f"experiment_factors[{index}]", known) for index, item in enumerate(given)]
     _distinct([factor["name"] for factor in factors], "experiment_factors")
@@ -39,33 +43,25 @@ def read_factors(given: object, known: Mapping[str, Iterable[str]]) -> list[Fact
     return factors
 
 
-def _factor(given: object, where: str, known: Mapping[str, Iterable[str]]) -> Factor:
-    item = _mapping(given, where, FACTOR_KEYS)
-    name = _name(item.get("name"), f"{where}.name")
-    listed = item.get("levels")
-    if not isinstance(listed, list) or len(listed) < 2:
+def _factor(item: Values, where: str, known: Mapping[str, Iterable[str]]) -> Factor:
+    name = _name(item["name"], f"{where}.name")
+    if len(item["levels"]) < 2:
         raise ValueError(f"factor {name} needs a list of at least two levels, so that one is compared with the others")
-    levels = [_level(entry, f"factor {name}, levels[{index}]") for index, entry in enumerate(listed)]
+    levels = [_level(entry, f"factor {name}, levels[{index}]") for index, entry in enumerate(item["levels"])]
     _distinct([level["name"] for level in levels], f"factor {name}")
     _comparable(name, levels)
     tunings = {_tuning(variable, name, known) for level in levels for variable in level["vars"]}
     return {"name": name, "tunings": sorted(tunings), "levels": levels}
 
 
-def _level(given: object, where: str) -> Level:
-    item = _mapping(given, where, LEVEL_KEYS)
-    name = _name(item.get("name"), f"{where}.name")
-    found, variables = item.get("found", False), item.get("vars")
-    if not isinstance(found, bool):
-        raise ValueError(f"{where}.found is {found!r}; it must be true, or nothing")
+def _level(item: Values, where: str) -> Level:
+    name, found, variables = _name(item["name"], f"{where}.name"), bool(item.get("found")), item.get("vars") or {}
     if found == bool(variables):
         raise ValueError(f"level {name} ({where}) needs either vars, the variables that it sets, or found: true")
-    if variables is not None and not isinstance(variables, dict):
-        raise ValueError(f"{where}.vars is {variables!r}; it must be a mapping of variables to values")
-    for variable, value in (variables or {}).items():
+    for variable, value in variables.items():
         if variable.endswith("_state") and value == "restored":
             raise ValueError(f"level {name} sets {variable} to restored: write found: true in place of its variables")
-    return {"name": name, "vars": dict(variables or {}), "found": found}
+    return {"name": name, "vars": dict(variables), "found": found}
 
 
 def _comparable(factor: str, levels: Sequence[Level]) -> None:
@@ -121,17 +117,6 @@ def _apart(factors: Sequence[Factor]) -> None:
 
 def _variables(factor: Factor) -> set[str]:
     return {variable for level in factor["levels"] for variable in level["vars"]}
-
-
-def _mapping(given: object, where: str, keys: set[str]) -> dict[str, Any]:
-    if not isinstance(given, dict):
-        raise ValueError(f"{where} is {given!r}; it must be a mapping of {', '.join(sorted(keys))}")
-    unknown = sorted(str(key) for key in given if key not in keys)
-    if unknown:
-        raise ValueError(
-            f"{where} has {unknown[0]}, which has no meaning there; it must have {', '.join(sorted(keys))}"
-        )
-    return given
 
 
 def _name(given: object, where: str) -> str:

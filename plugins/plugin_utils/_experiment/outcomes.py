@@ -9,9 +9,12 @@ from typing import Any, TypeVar
 from .._records.round import Round
 from .._statistics.looks import LOOKS, next_look
 from .._statistics.verdict import IMPROVED, INCONCLUSIVE, NO_DATA, REGRESSED
-from .plans import Plan, end_of, finished, hosts_of, steps
+from .plans import Cell, Plan, end_of, finished, hosts_of, steps
 
-AnyRow = TypeVar("AnyRow", bound=Mapping[str, object])
+Part = dict[str, Any]
+Item = Mapping[str, Any]
+"""A row, a comparison or another part of a report."""
+AnyItem = TypeVar("AnyItem", bound=Mapping[str, object])
 
 
 def contrasts(experiment: Plan) -> list[tuple[str, str, str]]:
@@ -28,7 +31,7 @@ def rounds_for(experiment: Plan) -> int:
     return (next_look(0, len(contrasts(experiment))) or LOOKS[-1]).rounds
 
 
-def decided(experiment: Plan, pooled: Iterable[Mapping[str, Any]]) -> bool:
+def decided(experiment: Plan, pooled: Iterable[Item]) -> bool:
     """Whether the verdict of every level is known, so that more rounds would change nothing."""
     words = {level: row["verdict"] for level, row in first_rows(pooled).items()}
     return all(words.get(level, NO_DATA) != INCONCLUSIVE for level, _before, _after in contrasts(experiment))
@@ -36,12 +39,12 @@ def decided(experiment: Plan, pooled: Iterable[Mapping[str, Any]]) -> bool:
 
 def outcome(
     experiment: Plan,
-    pooled: Sequence[Mapping[str, Any]],
-    entries: Sequence[Mapping[str, Any]],
+    pooled: Sequence[Item],
+    entries: Sequence[Item],
     records: Sequence[Round],
-    tunings: Sequence[Mapping[str, Any]],
+    tunings: Sequence[Item],
     undecided: str = "",
-) -> dict[str, Any]:
+) -> Part:
     """The report's section ``experiment``: every level compared with the baseline, the progress, and the winner.
 
     ``pooled`` and ``entries`` are the report's pooled rows and comparisons, each with the ``contrast`` that it belongs
@@ -52,7 +55,11 @@ def outcome(
     levels = [_level(experiment, cell, deciding.get(cell["name"]), pooled, entries) for cell in experiment["cells"]]
     winner, reason = _winner(experiment, levels, deciding, progress, undecided)
     confidences = [row["confidence_pct"] for row in deciding.values() if row["confidence_pct"] is not None]
-    end = end_of(experiment)
+    end, blocks, rounds = end_of(experiment), [], 0
+    for block in experiment["order"]:
+        if rounds < end:
+            blocks.append(block)
+        rounds += len(block) // len(experiment["cells"])
     return {
         "factors": [
             {"name": factor["name"], "levels": [level["name"] for level in factor["levels"]]}
@@ -61,7 +68,7 @@ def outcome(
         "baseline": experiment["baseline"],
         "rounds": end,
         "seed": experiment["seed"],
-        "order": _until(experiment, end),
+        "order": blocks,
         "confidence_pct": max(confidences, default=None),
         "rounds_for_a_winner": rounds_for(experiment),
         "levels": levels,
@@ -71,29 +78,19 @@ def outcome(
     }
 
 
-def first_rows(pooled: Iterable[AnyRow]) -> dict[str, AnyRow]:
+def first_rows(pooled: Iterable[AnyItem]) -> dict[str, AnyItem]:
     """The first row of each contrast, which is the verdict on it."""
-    found: dict[str, AnyRow] = {}
+    found: dict[str, AnyItem] = {}
     for row in pooled:
         found.setdefault(str(row["contrast"]), row)
     return found
 
 
-def _until(experiment: Plan, end: int) -> list[list[str]]:
-    """The blocks up to the end of the experiment."""
-    blocks, rounds = [], 0
-    for block in experiment["order"]:
-        if rounds < end:
-            blocks.append(block)
-        rounds += len(block) // len(experiment["cells"])
-    return blocks
-
-
-def _progress(experiment: Plan, records: Sequence[Round], tunings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _progress(experiment: Plan, records: Sequence[Round], tunings: Sequence[Item]) -> Part:
     measured = {item.host for item in records}
     names = sorted({*hosts_of(experiment), *measured, *(file["host"] for file in tunings)})
     total = len(steps(experiment))
-    hosts: list[dict[str, Any]] = [
+    hosts: list[Part] = [
         {"host": host, "done": len(ready), "steps": total, "measures": host in measured}
         for host, ready in finished(experiment, records, tunings, names).items()
     ]
@@ -108,11 +105,11 @@ def _progress(experiment: Plan, records: Sequence[Round], tunings: Sequence[Mapp
 
 def _level(
     experiment: Plan,
-    cell: Mapping[str, Any],
-    deciding: Mapping[str, Any] | None,
-    pooled: Sequence[Mapping[str, Any]],
-    entries: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
+    cell: Cell,
+    deciding: Item | None,
+    pooled: Sequence[Item],
+    entries: Sequence[Item],
+) -> Part:
     """One row, with the verdict and the figures of the pooled row that decides on the level.
 
     ``candidate``: better on the whole, worse on no host, and no guard warns.
@@ -142,9 +139,9 @@ def _level(
 
 def _winner(
     experiment: Plan,
-    levels: Sequence[Mapping[str, Any]],
-    deciding: Mapping[str, Mapping[str, Any]],
-    progress: Mapping[str, Any],
+    levels: Sequence[Item],
+    deciding: Mapping[str, Item],
+    progress: Item,
     undecided: str,
 ) -> tuple[str | None, str]:
     """The name of the candidate with the largest ratio, and the reason in one sentence."""
@@ -162,11 +159,12 @@ def _winner(
         left = " Nothing was changed." if last.get("ended") and not last.get("failures") else ""
         return None, f"{undecided or f'No level is surely better than {base} without a guard that warns'}.{left}"
     best = max(candidates, key=lambda level: level["ratio"])
-    alike = [level["name"] for level in candidates if level is not best and _overlap(best, level)]
+    # their intervals meet
+    alike = [
+        level["name"]
+        for level in candidates
+        if level is not best
+        and all((a["low"] or 0.0) <= (b["high"] or math.inf) for a, b in ((best, level), (level, best)))
+    ]
     text = f"{best['name']} is better than {base}: {deciding[best['name']]['reason'].rstrip('.')}, and no guard warns"
     return best["name"], f"{text}; these data do not distinguish it from {', '.join(alike)}." if alike else f"{text}."
-
-
-def _overlap(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Whether the intervals of two levels meet."""
-    return all((first["low"] or 0.0) <= (second["high"] or math.inf) for first, second in ((one, other), (other, one)))

@@ -4,30 +4,35 @@
 
 A **cell** is one level of each factor. A **step** is one round of one cell: its phase is the cell's name, its number
 counts the rounds of that cell. A **block** has every cell equally often, in random order, and ends at a look of
-_statistics.looks, where the experiment may end. (Plans of earlier versions have each cell once per block.) Pure
-functions.
+_statistics.looks, where the experiment may end. (Plans of earlier versions have each cell once per block.)
 """
 
 import math
+import os
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
-from typing import Any, NamedTuple, TypedDict
+from pathlib import Path
+from typing import Any, Literal, TypedDict, cast
 
+from .._records import record_files
 from .._records.checks import MOST_ROUNDS, check_slug
+from .._records.files import folder_below
 from .._records.grouping import by_key
 from .._records.round import Round
 from .._records.shapes import check_shape
 from .._statistics import looks
-from .factors import Factor, Level
+from .factors import Factor, Level, Values
 
 SCHEMA = "zpower.sap_tuning/experiment/1"
+FILE = "experiment.json"
+UNFINISHED = "unfinished-"
+"""Files with this prefix lie beside the folders of the hosts, where no record is read."""
 MOST_CELLS = 64
-DEFINITION = ("factors", "baseline", "seed")
+DEFINITION: tuple[Literal["factors", "baseline", "seed"], ...] = ("factors", "baseline", "seed")
 """What a second run under the same name has to ask for as well."""
 
-Plan = Mapping[str, Any]
 Step = tuple[str, int]
 """(phase, round) of the records of a step."""
 
@@ -43,38 +48,59 @@ class Session(TypedDict):
     set_aside: int | None
 
 
-class Document(TypedDict):
-    """The file, as filled() gives it; what follows from its factors is compared with them."""
+class Cell(TypedDict):
+    """One combination of levels: ``set`` are the tunings that its variables set, ``found`` those taken back for it.
 
+    ``probe`` are the variables with which the tunings taken back are looked at: those of another level, so that the
+    records of both are about the same interfaces, profiles and so on.
+    """
+
+    name: str
+    levels: dict[str, str]
+    vars: Values
+    probe: Values
+    set: list[str]
+    found: list[str]
+
+
+class Plan(TypedDict):
+    """The file, as check_plan() gives it; what follows from its factors is compared with them."""
+
+    schema: str
     change: str
     factors: list[Factor]
+    cells: list[Cell]
     baseline: str
     rounds: int
     max_rounds: int
     max_minutes: float
     stopped: int | None
     continued: list[int]
+    seed: int
     order: list[list[str]]
     sessions: list[Session]
 
 
-class Budget(NamedTuple):
-    """Rounds per cell before the first look, and at most; ``minutes``: end of a session, 0 for no limit."""
-
-    rounds: int
-    max_rounds: int
-    minutes: float = 0.0
-
-
 def plan(
-    change: str, factors: Sequence[Factor], budget: Budget, seed: int | None = None, baseline: str | None = None
-) -> dict[str, Any]:
+    change: str,
+    factors: Sequence[Factor],
+    budget: tuple[int, int, float],
+    seed: int | None = None,
+    baseline: str | None = None,
+) -> Plan:
     """The whole experiment before its first step; ValueError in one sentence where it makes no sense.
 
+    ``budget``: rounds per cell before the first look, and at most; minutes after which a session ends, 0 for no limit.
     Without a seed the name of the change is one, so that check mode shows the order that the run will have.
     """
     check_slug("change", change)
-    _check_budget(budget)
+    rounds, most, minutes = budget
+    if not 1 <= rounds <= MOST_ROUNDS:
+        raise ValueError(f"rounds is {rounds}; it must be between 1 and {MOST_ROUNDS}")
+    if not rounds <= most <= MOST_ROUNDS:
+        raise ValueError(f"max_rounds is {most}; it must be between rounds ({rounds}) and {MOST_ROUNDS}")
+    if not 0.0 <= minutes < math.inf:
+        raise ValueError(f"max_minutes is {minutes}; it must be minutes, or 0 for no limit")
     size = math.prod(len(factor["levels"]) for factor in factors)
     if size > MOST_CELLS:
         raise ValueError(f"the factors have {size} combinations of levels; more than {MOST_CELLS} are not measured")
@@ -87,40 +113,28 @@ def plan(
     if base not in names:
         raise ValueError(f"baseline is {base!r}; it must be one of {', '.join(names)}")
     number = zlib.crc32(change.encode()) if seed is None else seed
+    drawn, order = looks.order(str(number), most, names), []
+    for count in looks.blocks(most):
+        order.append(drawn[: count * size])
+        drawn = drawn[count * size :]
     return {
         "schema": SCHEMA,
         "change": change,
         "factors": list(factors),
         "cells": cells,
         "baseline": base,
-        "rounds": budget.rounds,
-        "max_rounds": budget.max_rounds,
-        "max_minutes": budget.minutes,
+        "rounds": rounds,
+        "max_rounds": most,
+        "max_minutes": minutes,
         "stopped": None,
         "continued": [],
         "seed": number,
-        "order": list(_order(names, budget.max_rounds, number)),
+        "order": order,
         "sessions": [],
     }
 
 
-def _check_budget(budget: Budget) -> None:
-    if not 1 <= budget.rounds <= MOST_ROUNDS:
-        raise ValueError(f"rounds is {budget.rounds}; it must be between 1 and {MOST_ROUNDS}")
-    if not budget.rounds <= budget.max_rounds <= MOST_ROUNDS:
-        raise ValueError(
-            f"max_rounds is {budget.max_rounds}; it must be between rounds ({budget.rounds}) and {MOST_ROUNDS}"
-        )
-    if not 0.0 <= budget.minutes < math.inf:
-        raise ValueError(f"max_minutes is {budget.minutes}; it must be minutes, or 0 for no limit")
-
-
-def _cell(factors: Sequence[Factor], levels: Sequence[Level]) -> dict[str, Any]:
-    """One combination of levels: ``set`` are the tunings that its variables set, ``found`` those taken back for it.
-
-    ``probe`` are the variables with which the tunings taken back are looked at: those of another level, so that the
-    records of both are about the same interfaces, profiles and so on.
-    """
+def _cell(factors: Sequence[Factor], levels: Sequence[Level]) -> Cell:
     pairs = list(zip(factors, levels, strict=True))
     others = [
         next(other for other in factor["levels"] if not other["found"]) for factor, level in pairs if level["found"]
@@ -136,22 +150,14 @@ def _cell(factors: Sequence[Factor], levels: Sequence[Level]) -> dict[str, Any]:
     }
 
 
-def _order(names: Sequence[str], most: int, seed: int) -> Iterator[list[str]]:
-    drawn = looks.order(str(seed), most, names)
-    for rounds in looks.blocks(most):
-        size = rounds * len(names)
-        yield drawn[:size]
-        drawn = drawn[size:]
-
-
-def with_budget(there: dict[str, Any], wanted: Plan, hosts: Iterable[str]) -> dict[str, Any]:
+def with_budget(there: Plan, wanted: Plan, hosts: Iterable[str]) -> Plan:
     """The existing plan with the budget of another one. A larger one, or a new host, opens a plan that has stopped.
 
     The rounds of a plan never become fewer, because its steps may be measured already. Rounds that are added follow
     those that are there.
     """
     more_rounds = wanted["max_rounds"] > there["max_rounds"]
-    more_time = _minutes(wanted) > _minutes(there)
+    more_time = (wanted["max_minutes"] or math.inf) > (there["max_minutes"] or math.inf)
     new_hosts = not set(hosts) <= hosts_of(there)
     order = there["order"]
     if more_rounds:
@@ -169,10 +175,6 @@ def with_budget(there: dict[str, Any], wanted: Plan, hosts: Iterable[str]) -> di
     }
 
 
-def _minutes(experiment: Plan) -> float:
-    return experiment["max_minutes"] or math.inf
-
-
 def _count(seen: Counter[str], name: str) -> int:
     seen[name] += 1
     return seen[name]
@@ -187,18 +189,15 @@ def different(there: Plan, wanted: Plan) -> str | None:
     """What is not the same in two plans of one name, in one sentence; None if the second continues the first."""
     for name in DEFINITION:
         if there[name] != wanted[name]:
-            was, now = (_shown(name, item) for item in (there, wanted))
+            both: tuple[Any, Any] = (there[name], wanted[name])
+            was, now = ([factor["levels"] for factor in item] if name == "factors" else item for item in both)
             return f"its {name} was {was}, and is {now} now"
     return None
 
 
-def _shown(name: str, item: Plan) -> str:
-    return str([factor["levels"] for factor in item["factors"]]) if name == "factors" else str(item[name])
-
-
 def end_of(experiment: Plan) -> int:
     """Rounds per cell with which the experiment is complete."""
-    return experiment["stopped"] or experiment["max_rounds"]  # type: ignore[no-any-return]
+    return experiment["stopped"] or experiment["max_rounds"]
 
 
 def steps(experiment: Plan) -> list[Step]:
@@ -214,14 +213,7 @@ def session_of(experiment: Plan, step: Step) -> int:
     Time lies between sessions, so the report takes the level and the slope of each out separately. A run that was
     interrupted and resumed is one session, because its blocks are not whole.
     """
-    ends: list[int] = experiment["continued"]
-    return 1 + sum(step[1] > end for end in ends)
-
-
-def is_look(rounds: int) -> bool:
-    """Whether the records may be looked at after this many rounds per cell."""
-    look = looks.look_at(rounds)
-    return look is not None and look.rounds == rounds
+    return 1 + sum(step[1] > end for end in experiment["continued"])
 
 
 def rounds_done(experiment: Plan, finished: Mapping[str, Iterable[Step]]) -> int:
@@ -235,43 +227,35 @@ def finished(
 ) -> dict[str, set[Step]]:
     """The finished steps of each of these hosts: they have a tunings file, and a measurement if the host has any."""
     planned = set(steps(experiment))
-    measured = by_key((item.host, (item.phase, item.number)) for item in records)
+    measured = by_key((item.host, item.slot) for item in records)
     tuned = by_key((file["host"], (file["phase"], file["round"])) for file in tunings)
     return {
         host: planned.intersection(tuned.get(host, ())).intersection(measured.get(host) or planned) for host in hosts
     }
 
 
-def filled(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A plan with the keys that plans of earlier versions lack: those have a fixed number of rounds."""
-    return {"max_rounds": given["rounds"], "max_minutes": 0.0, "stopped": None, "continued": [], **given}
-
-
-def validate(given: object, change: str) -> str | None:
-    """What is wrong with a plan read from a file, in one sentence; None if it is one of this change.
+def check_plan(given: Any, change: str) -> Plan:
+    """A plan read from a file, with what those of earlier versions lack; ValueError unless it is one of this change.
 
     The whole plan follows from its factors, so it is sound where it can be made again from them.
     """
     try:
         if not isinstance(given, dict) or given["schema"] != SCHEMA:
-            return f"it is not a plan of an experiment; this version reads {SCHEMA}"
+            raise ValueError(f"it is not a plan of an experiment; this version reads {SCHEMA}")
         if given["change"] != change:
-            return f"it belongs to the change {given['change']}"
-        whole = filled(given)
-        check_shape(whole, Document)
-        for factor in given["factors"]:
-            check_slug("factor", factor["name"])
-            for level in factor["levels"]:
-                check_slug("level", level["name"])
-        budget = Budget(whole["rounds"], whole["max_rounds"], whole["max_minutes"])
-        again = plan(change, given["factors"], budget, given["seed"], given["baseline"])
+            raise ValueError(f"it belongs to the change {given['change']}")
+        # earlier versions had a fixed number of rounds
+        whole = {"max_rounds": given["rounds"], "max_minutes": 0.0, "stopped": None, "continued": [], **given}
+        check_shape(whole, Plan)
+        budget = (whole["rounds"], whole["max_rounds"], whole["max_minutes"])
+        again = plan(change, whole["factors"], budget, whole["seed"], whole["baseline"])
         ends = [*whole["continued"], *([] if whole["stopped"] is None else [whole["stopped"]])]
-        sound = all(1 <= end <= budget.max_rounds for end in ends) and _balanced(again, given["order"])
-        if not sound or given["cells"] != again["cells"]:
-            return "its cells, their order or its end do not follow from its factors"
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        return f"it is not a sound plan of an experiment ({error!r})"
-    return None
+        sound = all(1 <= end <= whole["max_rounds"] for end in ends) and _balanced(again, whole["order"])
+        if not sound or whole["cells"] != again["cells"]:
+            raise ValueError("its cells, their order or its end do not follow from its factors")
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"it is not a sound plan of an experiment ({error!r})") from None
+    return cast(Plan, whole)
 
 
 def _balanced(experiment: Plan, order: Sequence[Sequence[str]]) -> bool:
@@ -280,3 +264,56 @@ def _balanced(experiment: Plan, order: Sequence[Sequence[str]]) -> bool:
     counts = [Counter(block) for block in order]
     even = all(set(count) == set(names) and len(set(count.values())) == 1 for count in counts)
     return even and sum(count[names[0]] for count in counts) == experiment["max_rounds"]
+
+
+def read_plan(results: Path | str, change: str) -> Plan | None:
+    """The plan of a change; None if there is none, ValueError in one sentence if it cannot be used."""
+    return record_files.read_checked(
+        record_files.change_folder(results, change) / FILE, lambda given: check_plan(given, change)
+    )
+
+
+def write_plan(results: Path | str, plan: Plan) -> Path:
+    """Write the plan to its place and return that."""
+    path = record_files.change_folder(results, plan["change"]) / FILE
+    record_files.write_json(path, plan, results)
+    return path
+
+
+def set_aside(results: Path | str, plan: Plan, loaded: record_files.Loaded, ready: Mapping[str, set[Step]]) -> int:
+    """Set the files of unfinished steps of these hosts aside, so that the steps can be done again; how many."""
+    planned = set(steps(plan))
+
+    def unfinished(host: str, phase: str, number: int) -> bool:
+        return (phase, number) in planned - ready.get(host, planned)
+
+    return move_aside(results, loaded, unfinished, len(plan["sessions"]))
+
+
+def move_aside(
+    results: Path | str, loaded: record_files.Loaded, chosen: Callable[[str, str, int], bool], session: int
+) -> int:
+    """Move records to ``<change>/unfinished-<session>-<host>-<file>``, where none is lost or overwritten; how many.
+
+    ``chosen``: whether the records of this host, phase and round are moved.
+    """
+    measured = (
+        record_files.path_of(results, loaded.change, item)
+        for item in loaded.records
+        if chosen(item.host, item.phase, item.number)
+    )
+    tuned = (
+        record_files.record_path(results, item)
+        for item in loaded.tunings
+        if chosen(item["host"], item["phase"], item["round"])
+    )
+    folder, paths = record_files.change_folder(results, loaded.change), sorted({*measured, *tuned})
+    for path in paths:
+        aside = f"{UNFINISHED}{session}-{path.parent.name}-{path.name}"
+        more = 1
+        while os.path.lexists(folder / aside):
+            more += 1
+            aside = f"{UNFINISHED}{session}.{more}-{path.parent.name}-{path.name}"
+        with folder_below(path.parent, Path(results)) as old, folder_below(folder, Path(results)) as new:
+            os.rename(path.name, aside, src_dir_fd=old, dst_dir_fd=new)
+    return len(paths)

@@ -10,12 +10,13 @@ import subprocess
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
-from typing import IO, Any
+from typing import IO
 
 from ...module_utils._host import commands
 from .._records.cpu_annex import CPU, MOST_FILES, MOST_INTERVALS, Series
 from . import nmon, sysstat
 from .cpu_window import FACTS, PARTS, CpuFileError, CpuWindow, WindowOptions, quoted
+from .fields import Values
 
 LONGEST_LINE = 1_000_000
 """Characters; longer lines are not from nmon and are not read to their end."""
@@ -44,17 +45,20 @@ def window_of(path: str, kind: str, options: WindowOptions) -> CpuWindow:
             begin = _begin(path, packed)
         kind = _kind(begin) if kind == "auto" else kind
         if kind == "nmon":
-            return CpuWindow(nmon.Reader(lines_of(path, packed), options.cpus), options)
+            file = nmon.Reader(lines_of(path, packed), options.cpus)
+            return CpuWindow(file.about, file.samples(), options)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise CpuFileError(f"this compressed file is damaged or incomplete ({error})") from error
     if packed:
         raise CpuFileError("only files of nmon are read compressed: unpack it with gunzip")
-    text = _converted(path) if kind == "sar" else _text_of(path)
+    if kind != "sar" and os.path.getsize(path) > LARGEST_JSON:
+        raise CpuFileError(f"it has more than {LARGEST_JSON} bytes: sadf -j FILE -- -u ALL has CPU times alone")
+    text = _converted(path) if kind == "sar" else "".join(lines_of(path))
     reader = sysstat.Reader(text, options.cpus, options.date)
     if kind not in ("sar", "json", reader.about.format):
         raise CpuFileError(f"this is a file of {reader.about.format}, and format is {kind}")
     try:
-        return CpuWindow(reader, options)
+        return CpuWindow(reader.about, reader.samples(), options)
     except OverflowError as error:
         raise CpuFileError("its times lie beyond the calendar") from error
 
@@ -86,13 +90,6 @@ def lines_of(path: str, packed: bool = False) -> Iterator[str]:
             if packed and size > LARGEST_UNPACKED:
                 raise CpuFileError(f"it has more than {LARGEST_UNPACKED} characters unpacked: give a part of it")
             yield line
-
-
-def _text_of(path: str) -> str:
-    if os.path.getsize(path) > LARGEST_JSON:
-        raise CpuFileError(f"it has more than {LARGEST_JSON} bytes: sadf -j FILE -- -u ALL has CPU times alone")
-    with open(path, encoding="utf-8", errors="replace") as stream:
-        return stream.read(LARGEST_JSON)
 
 
 def _converted(path: str) -> str:
@@ -127,10 +124,10 @@ def utc_offset(text: str) -> timedelta:
     return ahead if match[1] == "+" else -ahead
 
 
-def entry_of(window: CpuWindow, file: str, offset: timedelta, replace: bool) -> dict[str, Any]:
+def entry_of(window: CpuWindow, file: str, offset: timedelta, replace: bool) -> Values:
     """Return the entry of a file in the annex: the intervals of a window with complete figures, in UTC."""
     known = [(sample, used) for sample, used in window.used() if None not in (used.user, used.system)]
-    intervals: list[dict[str, Any]] = []
+    intervals: list[Values] = []
     for sample, used in known:
         if sample.gap or not used.cpus:
             continue
@@ -152,9 +149,14 @@ def entry_of(window: CpuWindow, file: str, offset: timedelta, replace: bool) -> 
     return {"file": file, "source": window.source, **facts, "replace": replace, "intervals": intervals}
 
 
-def add_file(annex: Mapping[str, Any] | None, entry: Mapping[str, Any], head: Mapping[str, Any]) -> dict[str, Any]:
+def add_file(annex: Values | None, entry: Values, head: Mapping[str, str]) -> Values:
     """Return the annex with one more file in it, which replaces an entry of the same file about the same time."""
-    others = [item for item in (annex or {}).get("files", ()) if not _same(item, entry)]
+
+    def same(item: Values) -> bool:
+        first, second = Series(item).intervals, Series(entry).intervals
+        return item["file"] == entry["file"] and first[0].begin < second[-1].end and second[0].begin < first[-1].end
+
+    others = [item for item in (annex or {}).get("files", ()) if not same(item)]
     files = sorted([*others, entry], key=lambda item: (item["intervals"][0]["begin"], item["file"]))
     if len(files) > MOST_FILES:
         raise CpuFileError(f"{len(files)} files would be stored, and {MOST_FILES} can be")
@@ -162,10 +164,3 @@ def add_file(annex: Mapping[str, Any] | None, entry: Mapping[str, Any], head: Ma
     if total > MOST_INTERVALS:
         raise CpuFileError(f"{total} intervals would be stored, and {MOST_INTERVALS} can be: give begin and end")
     return {"schema": CPU, **head, "files": files}
-
-
-def _same(item: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
-    if item["file"] != entry["file"]:
-        return False
-    first, second = Series(item).intervals, Series(entry).intervals
-    return first[0].begin < second[-1].end and second[0].begin < first[-1].end

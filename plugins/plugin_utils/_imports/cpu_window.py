@@ -7,10 +7,12 @@ those of the file, without zone.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
+
+from .fields import Values
 
 SMC_R_HIDES = "SMC-R bypasses the network counters that nmon reads: they do not show its traffic"
 SHARES = ("user", "system", "softirq", "wait", "idle", "steal")
@@ -101,14 +103,6 @@ class WindowOptions(NamedTuple):
     date: str | None = None
 
 
-class Reader(Protocol):
-    """A file in one format."""
-
-    about: About
-
-    def samples(self) -> Iterator[Sample]: ...
-
-
 def quoted(text: str) -> str:
     """A hint if YAML made a number of a time: 16:30:00 without quotes arrives as 59400."""
     number = re.fullmatch(r"[+-]?\d+", text.strip())
@@ -141,15 +135,15 @@ def _mean(figures: Iterable[tuple[float | None, float]]) -> float | None:
 class CpuWindow:
     """The samples of a file that lie in a window, and what they add up to."""
 
-    def __init__(self, reader: Reader, options: WindowOptions) -> None:
-        self.about, self._options = reader.about, options
+    def __init__(self, about: About, samples: Iterable[Sample], options: WindowOptions) -> None:
+        self.about, self._options = about, options
         self._samples: list[Sample] = []
         self._remarks: list[str] = []
         first = last = previous = None
         begin: datetime | None = None
         end: datetime | None = None
         step = ""
-        for sample in reader.samples():
+        for sample in samples:
             if first is None or last is None or previous is None:
                 first, last, previous = sample.begin, sample.end, sample.begin
                 begin, end = _limits(options, sample)
@@ -174,19 +168,19 @@ class CpuWindow:
             raise CpuFileError(f"the file covers {first} to {last}, {wanted}")
         self._begin, self._end = begin or self._samples[0].begin, end or self._samples[-1].end
         # the source that covers most; the first of those that cover the same
-        covered = {name: self._covered(name) for name in self._samples[0].sources}
+        covered = {
+            name: sum(sample.seconds for sample in self._samples if sample.sources[name] is not None)
+            for name in self._samples[0].sources
+        }
         best = max(covered, key=lambda name: covered[name])
         self.source = best if covered[best] > 0 else None
-
-    def _covered(self, source: str) -> float:
-        return sum(sample.seconds for sample in self._samples if sample.sources[source] is not None)
 
     def used(self) -> list[tuple[Sample, Used]]:
         """The samples that the best source says something about."""
         known = ((sample, sample.sources[self.source]) for sample in self._samples if self.source)
         return [(sample, used) for sample, used in known if used is not None]
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Values:
         """The window as plain data."""
         used, samples = self.used(), self._samples
         covered = sum(sample.seconds for sample, _used in used)
@@ -215,7 +209,7 @@ class CpuWindow:
             "remarks": self._remarks + self._missing(elapsed, covered),
         }
 
-    def _network(self) -> dict[str, Any]:
+    def _network(self) -> Values:
         """Network counters, and whether they apply."""
         smc_r = self._options.smc_r
         if smc_r:

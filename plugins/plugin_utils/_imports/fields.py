@@ -19,6 +19,8 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _WORDS = {"true": True, "yes": True, "false": False, "no": False}
 
 Check = Callable[[Any], Any]
+Values = dict[str, Any]
+"""The fields of a row by their names."""
 
 
 class FieldError(ValueError):
@@ -162,7 +164,7 @@ class Group(NamedTuple):
     names: the check of names that the user chooses; values: that of their values.
     """
 
-    fields: Mapping[str, Any] = {}
+    fields: Values = {}
     single: str = ""
     names: Check | None = None
     values: Check | None = None
@@ -178,7 +180,7 @@ _END = Group(
         **dict.fromkeys(("cpus_online", "mtu"), whole_number(1, 1_000_000)),
     }
 )
-FIELDS: dict[str, Any] = {
+FIELDS: Values = {
     "change": slug,
     "host": text,
     "peer": text,
@@ -209,23 +211,23 @@ FIELDS: dict[str, Any] = {
 """Every field of a row with its check; the names are those of the documentation."""
 
 
-def parse(values: Mapping[str, Any]) -> dict[str, Any]:
+def parse(values: Values) -> Values:
     """A row (or defaults) with every value checked and in its own type, without unknown values; FieldError."""
     return _checked(_nested(values), Group(FIELDS), "")
 
 
-def merged(defaults: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+def merged(defaults: Values, row: Values) -> Values:
     """The row, completed from the defaults, also within mappings such as ``client``."""
     complete = dict(defaults)
     for name, value in row.items():
         known = complete.get(name)
-        complete[name] = merged(known, value) if isinstance(known, Mapping) and isinstance(value, Mapping) else value
+        complete[name] = merged(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
     return complete
 
 
-def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+def _nested(values: Values) -> Values:
     """``client.machine: z14``, as in CSV, becomes ``client: {machine: z14}``."""
-    nested: dict[str, Any] = {}
+    nested: Values = {}
     for key, value in values.items():
         if not isinstance(key, str):
             raise FieldError(f"{show(key)} names a field; it must be text")
@@ -244,7 +246,7 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
     return nested
 
 
-def _checked(value: Any, field: Group, where: str) -> dict[str, Any]:
+def _checked(value: Any, field: Group, where: str) -> Values:
     if not isinstance(value, Mapping):
         if not field.single:
             raise FieldError(f"{where} is {show(value)}; it must be a mapping")

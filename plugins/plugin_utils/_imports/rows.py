@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from .fields import Values
+
 LARGEST_FILE = 8 * 1024 * 1024
 MOST_ROWS = 50_000
 MOST_FIELDS = 2_000_000
@@ -38,13 +40,13 @@ class Row(NamedTuple):
     """One row; ``where`` is the place in words: ``line 12`` of a file, ``rows[3]`` of a variable."""
 
     where: str
-    values: Mapping[str, Any]
+    values: Values
 
 
 class Table(NamedTuple):
     """All rows of one source, and the defaults for them."""
 
-    defaults: Mapping[str, Any]
+    defaults: Values
     rows: Sequence[Row]
 
 

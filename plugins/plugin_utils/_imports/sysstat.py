@@ -30,7 +30,6 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?: ([AP]M))?")
 _HALF_A_DAY = timedelta(hours=12)
 _NOTHING = 1.0
 """Percent: a CPU that is offline has 0 in every column, and all have it where sysstat could not read them."""
-_DECIMAL_COMMA = re.compile(r":\s*-?\d+,\d+\Z")
 
 
 class Reader:
@@ -45,7 +44,13 @@ class Reader:
             host = hosts[0]
             reports = host["statistics"]
         except json.JSONDecodeError as error:
-            raise CpuFileError(_broken(error)) from error
+            what = f"JSON ({error.msg}, line {error.lineno}, column {error.colno})"
+            if not text.rstrip().endswith("}"):
+                raise CpuFileError(f"this is not a complete {what}") from error
+            raise CpuFileError(
+                f"this is not valid {what}: some old versions of sysstat leave out commas, or write decimal commas; "
+                "convert the file of sar with a newer sadf and LC_ALL=C"
+            ) from error
         # a ValueError: a number of thousands of digits
         except (KeyError, IndexError, TypeError, ValueError, RecursionError) as error:
             raise CpuFileError("this JSON is not sysstat's: it has no sysstat.hosts[0].statistics") from error
@@ -55,7 +60,8 @@ class Reader:
         self._reports = [report if isinstance(report, dict) else {} for report in reports]
         # mpstat's timestamps are texts, sadf's are objects
         self._mpstat = any(isinstance(report.get("timestamp"), str) for report in self._reports)
-        self._stamps = [{} if self._mpstat else _object(report.get("timestamp")) for report in self._reports]
+        stamps = [report.get("timestamp") for report in self._reports]
+        self._stamps = [stamp if isinstance(stamp, dict) else {} for stamp in stamps]
         # sysstat 12.7 of Debian 13 has "tz": "UTC" where earlier ones have "utc": 1.
         utc = (stamp.get("utc") in (1, True) or stamp.get("tz") == "UTC" for stamp in self._stamps)
         named = (host.get(name) for name in ("nodename", "sysname", "release"))
@@ -126,24 +132,6 @@ class Reader:
             ) from error
 
 
-def _broken(error: json.JSONDecodeError) -> str:
-    """What is wrong with a text that is not JSON."""
-    where = f"line {error.lineno}, column {error.colno}"
-    number = re.match(r"\d*", error.doc[error.pos :])
-    if _DECIMAL_COMMA.search(error.doc[: error.pos].rstrip() + (number[0] if number else "")):
-        return (
-            f"this is not valid JSON: its numbers have decimal commas ({where}), as sysstat before 11.5.1 wrote them in"
-            " some locales; write it again with LC_ALL=C"
-        )
-    whole = error.doc[error.pos :].rstrip().endswith("}")
-    if whole and error.msg.startswith("Expecting ',' delimiter"):
-        return (
-            f"this is not valid JSON: a comma is missing ({where}), as in files of sysstat 10.2.1 and 11.1.5; convert"
-            " the file of sar with another version of sadf"
-        )
-    return f"this is {'not valid' if whole else 'not a complete'} JSON ({error.msg}, {where})"
-
-
 def _used(shares: Mapping[str, float], cpus: float | None) -> Used | None:
     if not cpus or "user" not in shares or "system" not in shares:
         return None
@@ -196,7 +184,3 @@ def _clock(text: Any) -> timedelta:
 
 def _number(value: Any) -> float | None:
     return float(value) if type(value) in (int, float) and 0 <= value < 1e9 else None
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

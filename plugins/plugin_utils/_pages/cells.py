@@ -12,8 +12,13 @@ _FORMULA = re.compile(r"(?:^|(?<=;))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
 
 
 def cells(values: Iterable[object]) -> str:
-    """One row; numbers are written unchanged, and unknown values are empty."""
-    return ",".join([str(value) if isinstance(value, (int, float)) else _quoted(value) for value in values]) + "\n"
+    """One row."""
+    return ",".join(map(cell, values)) + "\n"
+
+
+def cell(value: object) -> str:
+    """A cell; numbers are written unchanged, and unknown values are empty."""
+    return str(value) if isinstance(value, (int, float)) else _quoted(value)
 
 
 @functools.lru_cache(maxsize=4096)

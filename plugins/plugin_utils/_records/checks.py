@@ -12,6 +12,19 @@ from typing import Any
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MOST_ROUNDS = 1_000
 LONGEST_NAME = 255
+VERDICTS = (
+    "compliant",
+    "changed",
+    "drifted",
+    "not_applicable",
+    "unsupported",
+    "waived",
+    "pending_restart",
+    "failed",
+    "unknown",
+    "observed",
+)
+"""``waived`` is part of the schema tunings/1, and nothing sets it yet."""
 LARGEST = 1e18
 """Larger than any figure of a record, and small enough that sums of squares stay finite."""
 

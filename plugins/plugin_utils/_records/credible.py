@@ -4,7 +4,7 @@
 
 from collections.abc import Sequence
 
-from .round import Round, time_text
+from .round import UNKNOWN, Round, time_text
 
 DAY = 86_400_000_000
 """In microseconds. The clocks of a host and of this machine may differ by this much."""
@@ -20,10 +20,10 @@ def credible(records: Sequence[Round], now: int) -> tuple[list[Round], list[str]
     alike: dict[object, list[Round]] = {}
     future: dict[str, int] = {}
     for item in records:
-        if any(item.times):
+        if {*item.times} - {UNKNOWN}:
             # imported figures may have times of whole minutes
             same = item.values if item.source else ()
-            alike.setdefault((item.host, item.peer, item.workload.name, item.times, same), []).append(item)
+            alike.setdefault((item.host, item.peer, item.workload.name, item.times.tobytes(), same), []).append(item)
         if item.started is not None and item.started > now + DAY:
             future[item.host] = max(future.get(item.host, 0), item.started)
     doubts = []

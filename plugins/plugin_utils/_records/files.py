@@ -42,9 +42,8 @@ def read_regular(path: Path | str, most: int) -> bytes:
     data = b""
     try:
         # A file object would cost as much again as reading a record.
-        while size <= most and (piece := os.read(handle, size + 1)):
+        while len(data) < size <= most and (piece := os.read(handle, size - len(data))):
             data += piece
-            size = max(size, len(data))
     finally:
         os.close(handle)
     if size > most:

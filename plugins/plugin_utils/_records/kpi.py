@@ -97,7 +97,7 @@ def add(sums: Sequence[CpuSum]) -> CpuSum:
         steal = None if steal is None or one_steal is None else steal + one_steal
         softirq = None if softirq is None or one_softirq is None else softirq + one_softirq
         process = None if process is None or one_process is None else process + one_process
-        least = None if least is None or low is None else min(least, low)
+        least = None if least is None or low is None else low if low < least else least
         shares += share
         one_measure = one_measure and one_capacity > 0
     known_capacity = capacity if one_measure and shares in (0, len(sums)) else 0.0

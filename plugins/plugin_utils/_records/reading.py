@@ -10,30 +10,18 @@ The full description of a record is docs/schemas. ValueError says in one sentenc
 import json
 import marshal
 import math
+from array import array
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils._measure.net import histogram
 from .._statistics.ranks import median
-from .checks import LARGEST, MOST_ROUNDS, NUMBERS, Fields, check_numbers, check_slug, show, wrong
+from .checks import LARGEST, MOST_ROUNDS, NUMBERS, VERDICTS, Fields, check_numbers, check_slug, show, wrong
 from .kpi import background, cpu_sum, units_of
-from .round import MUST_MATCH, ROUND_TRIP, SHOWN, SIDES, End, Layout, Protocol, Round, Workload, microseconds
+from .round import MUST_MATCH, ROUND_TRIP, SHOWN, SIDES, UNKNOWN, End, Layout, Protocol, Round, Workload, microseconds
 
 MEASUREMENT = "zpower.sap_tuning/measurement/1"
 TUNINGS = "zpower.sap_tuning/tunings/1"
-VERDICTS = (
-    "compliant",
-    "changed",
-    "drifted",
-    "not_applicable",
-    "unsupported",
-    "waived",
-    "pending_restart",
-    "failed",
-    "unknown",
-    "observed",
-)
-"""``waived`` is part of the schema tunings/1, and nothing sets it yet."""
 
 MOST_RUNS = 1_000
 ERROR_LENGTH = 500
@@ -90,7 +78,7 @@ class Reader:
         counted = [given[place] for place in layout.counted]
         metrics = [run["metrics"] for run in counted]
         idle = item.get("idle") or {}
-        known = {side: self._end(Fields(end, f"fingerprint.{side}")) for side, end in ends.items() if end is not None}
+        known = {side: self._end(end, side) for side, end in ends.items() if end is not None}
         retransmits = _retransmits(counted)
         return Round(
             host=self._text(host),
@@ -102,7 +90,7 @@ class Reader:
             started=microseconds(item.get("started")),
             finished=microseconds(item.get("finished")),
             layout=layout,
-            times=tuple([microseconds(run.get("started")) for run in given]),
+            times=array("q", [microseconds(run.get("started")) or UNKNOWN for run in given]),
             values=values,
             median=_median([values[place] for place in layout.counted]),
             throughput=_median([found.get("tr2_kib_per_s") for found in metrics]),
@@ -152,9 +140,10 @@ class Reader:
             layout = self._shared[key] = Layout(key, counted, sum(not head[1] for head in heads))
         return layout, tuple(values)
 
-    def _end(self, fields: Fields) -> End | None:
+    def _end(self, given: object, side: str) -> End | None:
         """The fingerprint of an end; None if it is empty."""
-        end: End = self._once(_end, [fields.item.get(name) for name in FINGERPRINT], fields)
+        fields = Fields(given, f"fingerprint.{side}")
+        end: End = self._once(_end, [*map(fields.item.get, FINGERPRINT)], fields)
         return end if fields.item else None
 
     def tunings(self, record: object) -> dict[str, Any]:
@@ -340,6 +329,6 @@ def _links(counted: list[Mapping[str, Any]]) -> Iterable[str]:
 
 def _retransmits(counted: list[Mapping[str, Any]]) -> list[float]:
     """Of both ends, per run that has them."""
-    ends = ([end.get("retransmits") for end in (item.get("net") or {}).values() if end] for item in counted)
-    known = ([number for number in numbers if number is not None] for numbers in ends)
+    ends = [[end.get("retransmits") for end in (item.get("net") or {}).values() if end] for item in counted]
+    known = [[number for number in numbers if number is not None] for numbers in ends]
     return [sum(numbers) for numbers in known if numbers]

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from .checks import check_slug
 from .cpu_annex import CPU, Annex
@@ -27,6 +27,7 @@ from .files import read_regular, replacing
 from .reading import MEASUREMENT, TUNINGS, Reader
 from .round import SIDES, Round
 
+Read = TypeVar("Read")
 LARGEST_FILE = 8 * 1024 * 1024
 """A record of 100 runs with 4 kB of raw output each has half a megabyte."""
 
@@ -57,6 +58,7 @@ def _no_constant(name: str) -> NoReturn:
 DECODER = json.JSONDecoder(parse_constant=_no_constant)
 SURROGATE = re.compile(rb"\\u[dD]")
 TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+NO_OPENING = bytes(set(range(256)) - set(b"[{"))
 NO_BRACKETS = bytes(set(range(256)) - set(b'"[]{}'))
 ONE_KIND = bytes.maketrans(b"{}", b"[]")
 
@@ -69,7 +71,7 @@ class Loaded:
     records: list[Round] = field(default_factory=list)
     tunings: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
-    experiment: dict[str, Any] | None = None
+    experiment: Any = None
     """The plan, if the change is an experiment."""
 
 
@@ -278,7 +280,7 @@ def read_json(path: Path | str, most: int | None = None) -> Any:
     """A JSON file that anybody may have put there; OSError, and errors as :func:`parse_json`."""
     data = read_regular(path, most or LARGEST_FILE)
     record = parse_json(data)
-    if b"\\u" in data and SURROGATE.search(data):
+    if SURROGATE.search(data):
         # Half of a surrogate pair is legal in JSON, and no report could be written with it.
         json.dumps(record, ensure_ascii=False).encode("utf-8")
     return record
@@ -294,7 +296,7 @@ def parse_json(data: bytes) -> Any:
 
 def too_deep(data: bytes) -> bool:
     """Whether valid JSON has more than DEEPEST levels, in a fraction of the time of a walk through its objects."""
-    if data.count(b"{") + data.count(b"[") <= DEEPEST:
+    if len(data.translate(None, NO_OPENING)) <= DEEPEST:
         return False
     brackets = data.translate(ONE_KIND, NO_BRACKETS).replace(b'""', b"")
     if b'"' in brackets or rb"\"" in data:  # a text holds brackets or quotes
@@ -306,7 +308,7 @@ def too_deep(data: bytes) -> bool:
     return True
 
 
-def read_checked(path: Path, check: Callable[[Any], dict[str, Any]], advice: str = "") -> dict[str, Any] | None:
+def read_checked(path: Path, check: Callable[[Any], Read], advice: str = "") -> Read | None:
     """What ``check`` makes of a JSON file; None if there is no file, ValueError in one sentence if it is unusable."""
     try:
         return check(read_json(path))

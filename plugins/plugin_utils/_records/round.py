@@ -6,6 +6,7 @@ A record file holds raw output, both fingerprints and every metric of every run;
 memory. A :class:`Round` keeps the runs' primary values and sums, and shares all values that repeat between records.
 """
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -29,6 +30,8 @@ SIDES = ("client", "server")
 # the peer of a record whose tool has no server, as the measuring modules write it
 LOCAL_PEER = "local"
 EPOCH = datetime(1970, 1, 1)
+UNKNOWN = -(2**63)
+"""The smallest number of an array, for a time that is not known."""
 
 Items = tuple[str | None, ...]
 
@@ -96,7 +99,7 @@ class End(NamedTuple):
         return self.shown[SHOWN.index("boot_id")]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Round:
     """One record. Times in microseconds since the epoch; medians over the counted (not warm-up) successful runs."""
 
@@ -109,8 +112,8 @@ class Round:
     started: int | None
     finished: int | None
     layout: Layout
-    times: tuple[int | None, ...]
-    """The start of each run."""
+    times: "array[int]"
+    """The start of each run, or UNKNOWN: in an array, because a fleet has half a million."""
     values: tuple[float | None, ...]
     """The primary metric of each run; None for a failed one."""
     median: float | None
@@ -142,6 +145,11 @@ class Round:
     """The round trips of the counted runs, in the text form of module_utils/_measure/net/histogram.py."""
 
     @property
+    def slot(self) -> tuple[str, int]:
+        """Phase and number: one object for all rounds that have them, because a report names them many times."""
+        return _slot(self.phase, self.number)
+
+    @property
     def good(self) -> list[float]:
         """Primary values of the counted runs that succeeded, in their order."""
         values: Sequence[Any] = self.values
@@ -151,6 +159,11 @@ class Round:
     def failed(self) -> int:
         """Counted runs that failed or are missing from those that the protocol requested."""
         return max(self.layout.wanted, self.protocol.runs, 1) - len(self.layout.counted)
+
+
+@lru_cache(maxsize=4096)
+def _slot(phase: str, number: int) -> tuple[str, int]:
+    return phase, number
 
 
 def microseconds(stamp: Any) -> int | None:
@@ -166,7 +179,7 @@ def microseconds(stamp: Any) -> int | None:
 
 def time_text(moment: int | None) -> str | None:
     """The inverse of :func:`microseconds`, in its canonical form."""
-    if moment is None:
+    if moment in (None, UNKNOWN):
         return None
     minute, rest = divmod(moment, 60_000_000)
     return f"{_minute_text(minute)}:{rest // 1_000_000:02d}.{rest % 1_000_000:06d}Z"

@@ -4,16 +4,19 @@
 
 Besides other TypedDicts a field may be ``str``, ``bool``, ``int`` (from 0), ``float`` (within bounds), ``object``
 (anything), a list, a dict, one of these ``| None``, or ``Annotated`` with the allowed texts or with a function that is
-called with the name of the field and its value. Errors are those of checks.py.
+called with the name of the field and its value. ``NotRequired`` marks a field that may be missing. Errors are those of
+checks.py.
 """
 
 import functools
 import types
 from collections.abc import Sequence
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from .checks import Fields, check_number, wrong
 from .round import microseconds
+
+__all__ = ["NotRequired", "Stamp", "check_shape", "stamp"]
 
 
 def stamp(where: str, value: object) -> None:
@@ -24,6 +27,15 @@ def stamp(where: str, value: object) -> None:
 
 Stamp = Annotated[str, stamp]
 """UTC in ISO 8601 with Z."""
+
+if TYPE_CHECKING:
+    from typing import NotRequired
+else:
+
+    class NotRequired:  # Python 3.11 has it
+        def __class_getitem__(cls, hint):
+            return Annotated[hint, cls]
+
 
 SCALARS = {str: Fields.text, bool: Fields.flag, int: Fields.count}
 
@@ -36,9 +48,10 @@ def check_shape(value: object, shape: Any, where: str = "", fill: bool = False) 
     if is_typeddict(shape):
         item = Fields(value, where or "the file").item
         for name, hint in _fields(shape).items():
-            if fill and name in shape.__required_keys__ and item.get(name) is None:
+            required = get_args(hint)[-1:] != (NotRequired,)
+            if fill and required and item.get(name) is None:
                 item[name] = [] if get_origin(hint) is list else None
-            if name in shape.__required_keys__ or item.get(name) is not None:
+            if required or item.get(name) is not None:
                 check_shape(item.get(name), hint, f"{where}.{name}" if where else name, fill)
     elif shape in SCALARS:
         SCALARS[shape](Fields({"": value}, "", where), "")
@@ -63,6 +76,8 @@ def _check_parts(value: object, origin: object, parts: Sequence[Any], place: tup
         if value not in parts[1]:
             known = ", ".join(filter(None, parts[1]))
             raise wrong(where, value, f"one of {known}" if len(parts[1]) > 1 else known)
+    elif origin is Annotated and parts[1] is NotRequired:
+        check_shape(value, parts[0], where, fill)
     elif origin is Annotated:
         parts[1](where, value)
 

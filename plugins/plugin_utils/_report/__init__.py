@@ -7,11 +7,12 @@ that needs them.
 """
 
 from collections.abc import Iterator
+from itertools import groupby
 from operator import itemgetter
 
 from .._compare.shapes import Report
 from .._pages import to_json
-from .._pages.cells import cells
+from .._pages.cells import cell, cells
 from .._pages.pages import page_formats
 from .._pages.text import Runs
 from .._pages.writing import Formats
@@ -24,17 +25,21 @@ HEADER = (
     "started",  # UTC, ISO 8601
     *("metric", "value", "unit", "error"),  # the primary metric of the workload
 )
+SAID = {True: "yes", False: "no"}
 
 
 def csv_lines(report: Report, runs: Runs) -> Iterator[str]:
-    """The header, then a row for each run."""
+    """The header, then the rows of each round, one for each run."""
     yield cells(HEADER)
     metrics = {key_of(item): (item["metric"], item["unit"]) for item in report["comparisons"]}
-    change, place = report["change"], itemgetter(*HEADER[1:7])
-    for run in runs(None):
-        metric, unit = metrics.get((run["host"], run["peer"], run["workload"]), ("", ""))
-        said = "yes" if run["warmup"] else "no", "yes" if run["ok"] else "no", run["started"]
-        yield cells([change, *place(run), *said, metric, run["value"], unit, run["error"]])
+    for place, group in groupby(runs(None), itemgetter(*HEADER[1:6])):
+        head = cells([report["change"], *place])[:-1]
+        metric, unit = map(cell, metrics.get(place[:3], ("", "")))
+        yield "".join(
+            f"{head},{run['run']},{SAID[run['warmup']]},{SAID[run['ok']]},{run['started'] or ''},"
+            f"{metric},{cell(run['value'])},{unit},{cell(run['error'])}\n"
+            for run in group
+        )
 
 
 RENDERERS: Formats = {

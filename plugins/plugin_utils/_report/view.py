@@ -129,7 +129,7 @@ def decision(report: Report) -> str:
         return f"Do not decide yet: {lost}."
     if word == "IMPROVED" and (row is None or verdict_of(row).word != word):
         word = "INCONCLUSIVE"
-    if word == "UNCHANGED" and row is not None and any(" got worse: " in guard for guard in row["guards"]):
+    if word == "UNCHANGED" and row is not None and any(guard.kind == "worse" for guard in row["guards"]):
         return "No material difference on the whole, but a part got worse: check the guards before you keep the change."
     if word == "IMPROVED" and warned(report):
         return "Better, but with side effects: check the guards before you keep the change."

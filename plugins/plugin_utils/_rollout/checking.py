@@ -5,7 +5,7 @@
 from typing import Annotated, TypedDict, cast
 
 from .._records.checks import check_slug, wrong
-from .._records.shapes import Stamp, check_shape, stamp
+from .._records.shapes import NotRequired, Stamp, check_shape, stamp
 from . import stages
 from .plan import fingerprint
 from .windows import Times
@@ -25,16 +25,13 @@ class PlannedBatch(TypedDict):
     hosts: list[str]
 
 
-class _PlannedGuard(TypedDict):
-    cpu_pct: float
-    workloads: list[str]
-
-
-class PlannedGuard(_PlannedGuard, total=False):
+class PlannedGuard(TypedDict):
     """The limits of the guard, and what it measures with; up to 0.9.0 those of the report are not in the plan."""
 
-    material_pct: float
-    expected_change: list[str]
+    cpu_pct: float
+    workloads: list[str]
+    material_pct: NotRequired[float]
+    expected_change: NotRequired[list[str]]
 
 
 class Plan(TypedDict):
@@ -51,34 +48,28 @@ class Plan(TypedDict):
     fingerprint: str
 
 
-class _Named(TypedDict):
+class Comparison(TypedDict):
+    """What the guard measured on a host; ``effect_pct``: above 0 is better."""
+
     host: str
     workload: str
     metric: str
     verdict: str
+    peer: NotRequired[str | None]
+    unit: NotRequired[str | None]
+    before: NotRequired[float | None]
+    after: NotRequired[float | None]
+    effect_pct: NotRequired[float | None]
 
 
-class Comparison(_Named, total=False):
-    """What the guard measured on a host; ``effect_pct``: above 0 is better."""
+class GuardState(TypedDict):
+    """What the guard said of a batch."""
 
-    peer: str | None
-    unit: str | None
-    before: float | None
-    after: float | None
-    effect_pct: float | None
-
-
-class _Judged(TypedDict):
     change: str
     report: str
     sentences: list[str]
     comparisons: list[Comparison]
-
-
-class GuardState(_Judged, total=False):
-    """What the guard said of a batch."""
-
-    notes: list[str]
+    notes: NotRequired[list[str]]
 
 
 class BatchState(TypedDict):
@@ -96,30 +87,24 @@ class BatchState(TypedDict):
     guard: GuardState | None
 
 
-class _Controller(TypedDict):
-    host: str
-    pid: int
-
-
-class Controller(_Controller, total=False):
+class Controller(TypedDict):
     """Where a run was started; ``pid_namespace``: empty or absent if unknown."""
 
-    pid_namespace: str
+    host: str
+    pid: int
+    pid_namespace: NotRequired[str]
 
 
-class _Start(TypedDict):
+class Start(TypedDict):
+    """One start of the rollout; ``ended``: None if it did not end; ``id``: absent in those of 0.9.0."""
+
     began: Stamp
     ended: Stamp | None
     controller: Controller
     evidence: str
     reason: str
     ansible_core: str
-
-
-class Start(_Start, total=False):
-    """One start of the rollout; ``ended``: None if it did not end; ``id``: absent in those of 0.9.0."""
-
-    id: str
+    id: NotRequired[str]
 
 
 class Document(TypedDict):

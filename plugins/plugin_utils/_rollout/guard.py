@@ -41,8 +41,8 @@ LONGEST_NAME = 80
 LONGEST = 500
 MOST_PROBLEMS = 5
 MOST_NAMED = 3
-SLOWER = " got worse"
-"""In each guard of the report about times."""
+SLOWER = ("worse", "groups")
+"""The kinds of guards about times."""
 DRIFT = "not counted, because the rounds of each state drift, and in blocks a drift looks like an effect"
 RESEMBLING, FAR = 1.6, 3.0
 """Where a drift may explain what looks like an effect, on the mean of the comparisons: von Neumann's ratio, which is 2
@@ -119,8 +119,8 @@ def _reasons(rows: Sequence[Row], comparisons: Sequence[Comparison], options: Op
         return [], []
     first = rows[0]
     slower = [f"{subject(row)}: {row['reason']}" for row in rows if row["verdict"] == first["verdict"] == REGRESSED]
-    slower += [text for text in first["guards"] if SLOWER in text]
-    other = [text for text in first["guards"] if SLOWER not in text]
+    slower += [text for text in first["guards"] if text.kind in SLOWER]
+    other: list[str] = [text for text in first["guards"] if text.kind not in SLOWER]
     failed = [
         tuple(100 * state["failed_runs"] > options.max_failed_pct * state["runs"] for state in states)
         for states in ((entry["before"], entry["after"]) for entry in comparisons if entry["verdict"] == INCONCLUSIVE)

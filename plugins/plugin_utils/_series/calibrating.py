@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From rounds in which nothing changed to a calibration: the noise of each host, and why a measurement is pointless."""
 
+import contextlib
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean, median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .._compare.cpu_cost import MOST_STEAL_PCT
 from .._compare.pair import step_of
@@ -17,7 +18,7 @@ from .._records.round import LOCAL_PEER, MUST_MATCH, Round
 from .._statistics import planning
 from .._statistics.ranks import short
 from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
-from .calibration import SCHEMA, forecast, fraction, percent
+from .calibration import SCHEMA, Calibration, forecast, fraction, percent
 
 MOST_CONTROL_PCT = 5.0
 """A control whose rounds vary by more lets wrong verdicts pass and stops right ones."""
@@ -56,16 +57,17 @@ Slots = dict[int, list[Round]]
 """The records of one host by the number of their round, in the order of time."""
 
 
-def calibrate(change: str, records: Iterable[Round], planned: Planned, problems: Sequence[str] = ()) -> dict[str, Any]:
+def calibrate(change: str, records: Iterable[Round], planned: Planned, problems: Sequence[str] = ()) -> Calibration:
     """The calibration of a change, and what the planned measurements can show."""
     by_host = by_key((item.host, item) for item in records)
     told = list(problems)
     hosts, pooled = {}, {}
     for host, items in sorted(by_host.items()):
-        slots, remarks = _comparable(host, _slots(items))
+        numbered = by_key((item.number, item) for item in items)
+        slots, remarks = _comparable(host, dict(sorted(numbered.items(), key=lambda slot: (_begin(slot[1]), slot[0]))))
         told += remarks
         try:
-            series = _pooled([item for found in slots.values() for item in found if not item.workload.control])
+            series = _pooled([item for slot in slots.values() for item in slot if not item.workload.control])
             hosts[host], pooled[host] = _host(slots, series, planned), series
         except ValueError as error:
             told.append(f"{host} is left out: {error}.")
@@ -90,11 +92,6 @@ def calibrate(change: str, records: Iterable[Round], planned: Planned, problems:
     }
 
 
-def _slots(records: Iterable[Round]) -> Slots:
-    slots = by_key((item.number, item) for item in records)
-    return dict(sorted(slots.items(), key=lambda slot: (_begin(slot[1]), slot[0])))
-
-
 def _begin(items: Sequence[Round]) -> int:
     """The start of a round in microseconds; 0 if a record does not tell."""
     return min(item.started or 0 for item in items)
@@ -102,17 +99,19 @@ def _begin(items: Sequence[Round]) -> int:
 
 def _comparable(host: str, slots: Slots) -> tuple[Slots, list[str]]:
     """The rounds that were measured on the machine as it is in the last one, and a sentence if others were not."""
-    last = _ends(slots[max(slots)])
-    other = {number: _changed(_ends(items), last) for number, items in slots.items()}
-    same = {number: items for number, items in slots.items() if not other[number]}
-    what, count = ", ".join(sorted(set().union(*other.values()))), len(slots) - len(same)
+    last, same, changed = _ends(slots[max(slots)]), {}, set()
+    for number, items in slots.items():
+        # an item that is known then and now, and differs
+        other = {
+            f"{item} of {name}"
+            for name, then in _ends(items).items()
+            for item in MUST_MATCH
+            if len({then.get(item), last.get(name, {}).get(item)} - {None}) > 1
+        }
+        changed |= other
+        same.update({} if other else {number: items})
+    what, count = ", ".join(sorted(changed)), len(slots) - len(same)
     return same, [f"{count} rounds of {host} are left out: measured before a change of {what}."] if what else []
-
-
-def _changed(then: Ends, now: Ends) -> set[str]:
-    """``kernel of app1`` for each item that is known then and now, and differs."""
-    values = {(name, item): {then[name].get(item), now.get(name, {}).get(item)} for name in then for item in MUST_MATCH}
-    return {f"{item} of {name}" for (name, item), known in values.items() if len(known - {None}) > 1}
 
 
 def _ends(items: Sequence[Round]) -> Ends:
@@ -134,15 +133,14 @@ def _pooled(records: Iterable[Round]) -> dict[int, Point]:
     known = [item for item in records if item.median is not None and item.median > 0]
     last = max((item.protocol.session for item in known), default=0)
     wanted = {(item.peer, item.workload.name) for item in known if item.protocol.session == last}
-    found = by_key((item.number, item) for item in known if (item.peer, item.workload.name) in wanted)
-    return {number: _point(items) for number, items in found.items() if len(items) == len(wanted)}
-
-
-def _point(items: Sequence[Round]) -> Point:
-    runs = zip(*([_log(value, item) for value in item.good] for item in items), strict=False)
-    value = fmean(_log(item.median or 1.0, item) for item in items)
-    boot = tuple(end.boot_id if end else None for end in items[0].ends)
-    return Point(items[0].protocol.session, boot, value, tuple(map(fmean, runs)))
+    found: dict[int, Point] = {}
+    for number, items in by_key((r.number, r) for r in known if (r.peer, r.workload.name) in wanted).items():
+        if len(items) == len(wanted):
+            runs = zip(*([_log(value, item) for value in item.good] for item in items), strict=False)
+            value = fmean(_log(item.median or 1.0, item) for item in items)
+            boot = tuple(end.boot_id if end else None for end in items[0].ends)
+            found[number] = Point(items[0].protocol.session, boot, value, tuple(map(fmean, runs)))
+    return found
 
 
 def _log(value: float, item: Round) -> float:
@@ -193,13 +191,12 @@ def _spreads(found: planning.Noise, planned: Planned) -> dict[str, float | None]
 
 def _spreads_of(series: Series, planned: Planned) -> dict[str, float | None] | None:
     """The entry of a workload or of the site; None if it has too few rounds."""
-    try:
+    with contextlib.suppress(ValueError):
         return _spreads(_noise(series), planned)
-    except ValueError:
-        return None
+    return None
 
 
-def _host(slots: Slots, series: Series, planned: Planned) -> dict[str, Any]:
+def _host(slots: Slots, series: Series, planned: Planned) -> Calibration:
     """The entry of one host; ValueError if it has too few rounds."""
     noise = _noise(series)
     records = [item for found in slots.values() for item in found]
@@ -213,6 +210,8 @@ def _host(slots: Slots, series: Series, planned: Planned) -> dict[str, Any]:
     boots = by_key((point.boot, point.value) for point in series.values())
     beyond = planning.of_boots(list(boots.values()), noise.medians)
     shown = {name: line for name, line in lines.items() if name not in controls}
+    # one step of the figures, as a verdict has it: the mean of the workloads
+    step = mean([step_of({"": items}) for name, items in by_name.items() if name not in controls])
     return {
         "rounds": len(series),
         "runs": round(median(len(point.runs) for point in series.values())),
@@ -222,17 +221,11 @@ def _host(slots: Slots, series: Series, planned: Planned) -> dict[str, Any]:
         "control": control,
         "seconds_per_round": _round_seconds(slots),
         "seconds_per_run": _run_seconds(slots),
-        "step_pct": _step_pct(items for name, items in by_name.items() if name not in controls),
+        "step_pct": short(100.0 * step) if step < math.inf else None,
         "steal_pct": max(steal.values(), default=None),
         "fingerprint": _ends(slots[max(slots)]),
         "pointless": [*_stolen(steal), *_grouped(series, shown), *_restless(control)],
     }
-
-
-def _step_pct(workloads: Iterable[Sequence[Round]]) -> float | None:
-    """One step of the figures in percent, as a verdict has it: the mean of the workloads; None if it is unknown."""
-    step = mean([step_of({"": items}) for items in workloads])
-    return short(100.0 * step) if step < math.inf else None
 
 
 def _name(item: Round) -> str:
@@ -269,7 +262,11 @@ def _grouped(series: Series, lines: Mapping[str, Series]) -> list[str]:
             "its rounds fall into two groups, so a result depends on which of them a round hits: find out what switches"
             " between them (another job, a CPU that is parked, another path of the network)."
         ]
-    names = sorted(name for name, line in lines.items() if planning.two_groups(_run_rests(line), len(line)))
+    names = []
+    for name, line in sorted(lines.items()):
+        points = zip((point for session in _by_session(line) for point in session), _rests(line), strict=True)
+        if planning.two_groups([run - point.value + rest for point, rest in points for run in point.runs], len(line)):
+            names.append(name)
     if not names or 2 * len(names) < len(lines):
         return []
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -282,12 +279,6 @@ def _grouped(series: Series, lines: Mapping[str, Series]) -> list[str]:
 def _rests(series: Series) -> list[float]:
     """What is left of each round without the slope and level of its session, in the order of time."""
     return [rest for session in planning.residuals(_sessions(series)) for rest in session]
-
-
-def _run_rests(series: Series) -> list[float]:
-    points = [point for session in _by_session(series) for point in session]
-    rests = zip(points, _rests(series), strict=True)
-    return [run - point.value + rest for point, rest in rests for run in point.runs]
 
 
 def _restless(control: Mapping[str, float | None] | None) -> list[str]:
@@ -319,14 +310,14 @@ def _run_seconds(slots: Slots) -> float | None:
     return short(math.fsum(median(steps) for steps in known.values()) / 1e6) if known else None
 
 
-def _simulated(series: Series, material: float, seed: str) -> dict[str, Any]:
+def _simulated(series: Series, material: float, seed: str) -> Calibration:
     """How measurements would end in which nothing changes, with the noise of these rounds."""
     words = planning.try_out(_sessions(series), BUDGET, material, EXPERIMENTS, seed)
     wrong, unchanged = words[IMPROVED] + words[REGRESSED], words[UNCHANGED]
     return {"simulation": {"experiments": EXPERIMENTS, "wrong": wrong, "unchanged": unchanged}}
 
 
-def _split(series: Series, entry: Mapping[str, Any], material_pct: float) -> dict[str, Any] | None:
+def _split(series: Series, entry: Calibration, material_pct: float) -> Calibration | None:
     """The runs and rounds that find twice the material limit in the least time."""
     whole, run = entry["seconds_per_round"], entry["seconds_per_run"]
     if not whole or not run:
@@ -337,7 +328,7 @@ def _split(series: Series, entry: Mapping[str, Any], material_pct: float) -> dic
     return None if found is None else {**found._asdict(), "seconds": short(found.seconds), "change_pct": change}
 
 
-def _headline(report: Mapping[str, Any], sentences: Sequence[str]) -> str:
+def _headline(report: Calibration, sentences: Sequence[str]) -> str:
     hosts = report["hosts"]
     if not hosts:
         return "There is no calibration: no host has enough rounds."

@@ -4,7 +4,7 @@
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
@@ -16,6 +16,8 @@ from .._statistics.verdict import coarse
 
 SCHEMA = "zpower.sap_tuning/calibration/1"
 FILE = "calibration.json"
+Calibration = dict[str, Any]
+"""The file, or the entry of a host in it."""
 SPREADS = ("runs_pct", "rounds_pct", "medians_pct", "upper_pct")
 WANTED_PCT = (3.0, 5.0, 10.0, 20.0)
 """The changes for which a forecast says how many rounds they take."""
@@ -31,13 +33,13 @@ MATERIAL_SHARE = 0.6
 """A change is found reliably if the material limit is at most this share of it."""
 
 
-def read(results: str | os.PathLike[str], name: str) -> dict[str, Any] | None:
+def read(results: str | os.PathLike[str], name: str) -> Calibration | None:
     """The calibration in the folder of a change; None if there is none. ValueError in one sentence if it is damaged."""
     path = record_files.change_folder(os.fspath(results), name) / FILE
     return record_files.read_checked(path, _checked, "; calibrate again, or move it away")
 
 
-def _checked(found: Any) -> dict[str, Any]:
+def _checked(found: Any) -> Calibration:
     """A calibration in which everything that a forecast needs has the right type; else ValueError."""
     fields = Fields(found, "the calibration", "")
     if found.get("schema") != SCHEMA:
@@ -69,7 +71,7 @@ def _check_spreads(fields: Fields) -> None:
         raise wrong(f"{fields.prefix}upper_pct", upper, "a number above 0")
 
 
-def forecast(calibration: Mapping[str, Any], hosts: Iterable[str], rounds: int, material_pct: float) -> list[str]:
+def forecast(calibration: Calibration, hosts: Iterable[str], rounds: int, material_pct: float) -> list[str]:
     """Sentences: what this many rounds per state can show on these hosts together, with 80 % certainty.
 
     Uses the upper bound of the noise.
@@ -84,7 +86,9 @@ def forecast(calibration: Mapping[str, Any], hosts: Iterable[str], rounds: int, 
     if math.isinf(smallest):
         first = f"{rounds} rounds per state cannot show any change: more are needed for a verdict"
     else:
-        first = f"{rounds} rounds per state can show a change of {_size(percent(smallest))} %{_about(rounds, each)}"
+        pct = percent(smallest)
+        size = f"{pct:.1f}" if pct < 10.0 else f"{pct:.0f}"
+        first = f"{rounds} rounds per state can show a change of {size} %{_about(rounds, each)}"
     told: dict[int, str] = {}
     for change in WANTED_PCT:
         # a change within the material limit takes a smaller limit
@@ -107,7 +111,7 @@ def forecast(calibration: Mapping[str, Any], hosts: Iterable[str], rounds: int, 
     ]
 
 
-def _usable(calibration: Mapping[str, Any], hosts: Iterable[str], material_pct: float) -> tuple[list[str], list[str]]:
+def _usable(calibration: Calibration, hosts: Iterable[str], material_pct: float) -> tuple[list[str], list[str]]:
     """The hosts that are calibrated, and a sentence for each of the others, or with too coarse figures."""
     usable, sentences = [], []
     for host in hosts:
@@ -122,7 +126,7 @@ def _usable(calibration: Mapping[str, Any], hosts: Iterable[str], material_pct: 
     return usable, sentences
 
 
-def _spread(calibration: Mapping[str, Any], hosts: Sequence[str]) -> float:
+def _spread(calibration: Calibration, hosts: Sequence[str]) -> float:
     """The upper bound of the noise of a verdict, which judges the mean of all hosts in each round; a fraction.
 
     If only some of the calibrated hosts are measured, their noise counts as fully correlated. That bound may be too
@@ -131,10 +135,6 @@ def _spread(calibration: Mapping[str, Any], hosts: Sequence[str]) -> float:
     if len(hosts) > 1 and set(hosts) == set(calibration["hosts"]) and calibration.get("site"):
         return fraction(calibration["site"]["upper_pct"])
     return fmean(fraction(calibration["hosts"][host]["pooled"]["upper_pct"]) for host in hosts)
-
-
-def _size(pct: float) -> str:
-    return f"{pct:.1f}" if pct < 10.0 else f"{pct:.0f}"
 
 
 def _about(rounds: int, each: float | None) -> str:

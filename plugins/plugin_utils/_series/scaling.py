@@ -179,7 +179,14 @@ def scaling(change: str, rounds: Iterable[Round], x: str, work: Work = "each", w
     states = (state for key in sorted(groups, key=repr) for kind in by_name(groups[key]) for state in by_state(kind))
     curves = (_curve(state, x, work, problems) for state in states)
     known = [item for item in curves if item is not None]
-    known.sort(key=lambda item: (item["host"], item["peer"], item["workload"], [*map(_in_order, item["phases"])]))
+    known.sort(
+        key=lambda item: (
+            item["host"],
+            item["peer"],
+            item["workload"],
+            [(phase != "before", phase) for phase in item["phases"]],
+        )
+    )
     return {
         "schema": SCHEMA,
         "change": change,
@@ -283,11 +290,6 @@ def _curve(members: Members, x: str, work: Work, problems: list[str]) -> Curve |
         "points": curve(values, first.workload.better, work),
         "knee": knee(values, first.workload.better, work) if turns else None,
     }
-
-
-def _in_order(phase: str) -> tuple[bool, str]:
-    """``before`` stands before ``after``, and first of all."""
-    return phase != "before", phase
 
 
 def _common(names: Sequence[str]) -> str:

@@ -112,7 +112,14 @@ def trend(name: str, steps: Sequence[TrendStep], workload: str = "*", metric: st
 
     ``workload`` and ``metric`` are patterns as for file names. Controls are in no trend.
     """
-    found = [_chosen(step, workload, metric) for step in steps]
+    found: list[dict[Key, Comparison]] = [
+        {
+            (item["host"], item["peer"], item["workload"], item["metric"], item["unit"], item["better"]): item
+            for item in step.comparisons
+            if not item["control"] and fnmatchcase(item["workload"], workload) and fnmatchcase(item["metric"], metric)
+        }
+        for step in steps
+    ]
     rows = {key: [entries.get(key, MISSING) for entries in found] for key in sorted(set().union(*found))}
     series = [_series(key, steps, entries) for key, entries in rows.items()]
     empty = [step.change for step, entries in zip(steps, found, strict=True) if not entries]
@@ -126,14 +133,6 @@ def trend(name: str, steps: Sequence[TrendStep], workload: str = "*", metric: st
             *(f"The change {change} has no matching comparison." for change in empty),
             *(f"{step.change}: {problem}" for step in steps for problem in step.problems),
         ],
-    }
-
-
-def _chosen(step: TrendStep, workload: str, metric: str) -> dict[Key, Comparison]:
-    return {
-        (item["host"], item["peer"], item["workload"], item["metric"], item["unit"], item["better"]): item
-        for item in step.comparisons
-        if not item["control"] and fnmatchcase(item["workload"], workload) and fnmatchcase(item["metric"], metric)
     }
 
 

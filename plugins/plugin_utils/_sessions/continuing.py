@@ -13,6 +13,7 @@ from .._records.grouping import by_key
 from .._records.record_files import Loaded
 from .._records.round import LOCAL_PEER, Round
 from .._statistics.looks import PHASES
+from .session import Options, Ready
 
 DECIDED = ("IMPROVED", "REGRESSED", "UNCHANGED", "NOT COMPARABLE", "NO DATA")
 """Verdicts of the whole change that end a measurement."""
@@ -20,7 +21,7 @@ NEED_NO_MORE = DECIDED[:-1]
 """Verdicts after which a change is not continued; without data it is."""
 
 
-def verdict(loaded: Loaded, options: Mapping[str, Any], without: Iterable[str] = ()) -> tuple[str, str]:
+def verdict(loaded: Loaded, options: Options, without: Iterable[str] = ()) -> tuple[str, str]:
     """The verdict of the whole change with the limits of the report, and its reason; without the rounds of some hosts.
 
     ValueError for limits that cannot be used.
@@ -42,17 +43,12 @@ def rounds_done(loaded: Loaded) -> int:
     return min(states[host, phase] for host in hosts for phase in PHASES)
 
 
-def last_round(loaded: Loaded) -> int:
-    """The highest number of a round of the change."""
-    return max([item.number for item in loaded.records] + [file["round"] for file in loaded.tunings], default=0)
-
-
 def declared(loaded: Loaded) -> int:
     """The rounds per state that the first session planned."""
     return max((item.protocol.rounds for item in loaded.records if item.protocol.session == 1), default=0)
 
 
-def check_same(loaded: Loaded, ready: Mapping[str, Mapping[str, Any]]) -> None:
+def check_same(loaded: Loaded, ready: Mapping[str, Ready]) -> None:
     """ValueError in one sentence if the play does not measure what the records of the change hold.
 
     ``ready``: the results of measurement_check of the hosts of the play.
@@ -97,11 +93,8 @@ def unlike(loaded: Loaded, session: int, expected: Sequence[str]) -> str | None:
         for other in comparability.differences(old[key], new[key], expected):
             if other.must_match:
                 return f"{where}: {other.item} was {other.before} and is {other.after}"
-    return _other_values(loaded, {item.number for rounds in old.values() for item in rounds})
-
-
-def _other_values(loaded: Loaded, earlier: set[int]) -> str | None:
-    """Why the tunings of all sessions together are not those of two states, if those of the earlier sessions were."""
+    # the tunings of all sessions together have to be those of two states, if those of the earlier sessions were
+    earlier = {item.number for rounds in old.values() for item in rounds}
     before = comparability.Tunings(file for file in loaded.tunings if file["round"] in earlier)
     now = comparability.Tunings(loaded.tunings)
     for host in sorted(now.hosts):

@@ -7,34 +7,36 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, cast
+from typing import cast
 
 from .._compare import comparing
-from .._compare.shapes import Part, Report, Row
-from .._experiment import outcomes, plan_files, plans
+from .._compare.shapes import Part as OfReport
+from .._compare.shapes import Report, Row
+from .._experiment import outcomes, plans
 from .._experiment.factors import read_factors
 from .._pages.text import DASH, interval, plural
 from .._records import record_files
 from .._records.round import microseconds
+from .._statistics import looks
 from . import schedules, session, states
+from .session import Options, Result, Step
+from .states import Variables
 
 LOST = (
     "The host failed or could not be reached: its checkpoint is taken back by the lease, or by the rollback playbook."
 )
 
 
-def read_plan(options: Mapping[str, Any]) -> dict[str, Any]:
+def read_plan(options: Options) -> plans.Plan:
     """The plan of a change; ValueError if there is none."""
-    plan = plan_files.read(options["results"], options["change"])
+    plan = plans.read_plan(options["results"], options["change"])
     if plan is None:
         where = f"the change {options['change']} below {options['results']}"
         raise ValueError(f"{where} has no plan of an experiment")
     return plan
 
 
-def planned(
-    options: Mapping[str, Any], hosts: Collection[str], known: Mapping[str, Iterable[str]], check: bool
-) -> dict[str, Any]:
+def planned(options: Options, hosts: Collection[str], known: Mapping[str, Iterable[str]], check: bool) -> Result:
     """Make the plan or resume the existing one; the steps that are left for these hosts.
 
     ``known``: the variables of each tuning's role.
@@ -42,10 +44,10 @@ def planned(
     results, change = options["results"], options["change"]
     factors = read_factors(options["factors"], known)
     most = options["rounds"] if options["max_rounds"] is None else options["max_rounds"]
-    budget = plans.Budget(options["rounds"], most, options["max_minutes"])
+    budget = (options["rounds"], most, options["max_minutes"])
     wanted = plans.plan(change, factors, budget, options["seed"], options["baseline"] or None)
     loaded = record_files.load_change(options["results"], options["change"])
-    there = plan_files.read(results, change)
+    there = plans.read_plan(results, change)
     if there is None and (loaded.records or loaded.tunings):
         raise ValueError(f"the change {change} already has records that belong to no experiment: name another change")
     if there is not None and (other := plans.different(there, wanted)):
@@ -66,10 +68,12 @@ def planned(
     changed = bool(left) or plan != there
     if changed and not check:
         if left:
-            begun: dict[str, Any] = {"started": states.now(), "hosts": sorted(hosts), "ended": None}
-            plan["sessions"] = [*plan["sessions"], {**begun, "failures": {}, "kept": None}]
-            plan["sessions"][-1]["set_aside"] = plan_files.set_aside(results, plan, loaded, ready)
-        plan_files.write(results, plan)
+            begun = plans.Session(
+                started=states.now(), hosts=sorted(hosts), ended=None, failures={}, kept=None, set_aside=None
+            )
+            plan["sessions"] = [*plan["sessions"], begun]
+            begun["set_aside"] = plans.set_aside(results, plan, loaded, ready)
+        plans.write_plan(results, plan)
     total, needed, others = len(plans.steps(plan)), outcomes.rounds_for(plan), len(plan["cells"]) - 1
     fixed = plan["stopped"] or plan["rounds"] == plan["max_rounds"]
     steps = f"{total} steps" if fixed else f"at most {total} steps"
@@ -98,16 +102,7 @@ def planned(
     }
 
 
-def check_chosen(varied: Iterable[str], chosen: Collection[str]) -> None:
-    """ValueError if a tuning that is varied belongs to no host of the play."""
-    if nobodys := [tuning for tuning in varied if tuning not in chosen]:
-        raise ValueError(
-            f"the levels set {', '.join(nobodys)}, which is in zpower_tunings of no host of this play: every level "
-            "would be measured in the same state"
-        )
-
-
-def looked(options: Mapping[str, Any], check: bool) -> dict[str, Any]:
+def looked(options: Options, check: bool) -> Result:
     """Whether the experiment ends after this part: all levels are decided, or the next part would take too long."""
     plan, part = read_plan(options), options["part"]
     began = microseconds(plan["sessions"][-1]["started"]) or 0
@@ -123,23 +118,20 @@ def looked(options: Mapping[str, Any], check: bool) -> dict[str, Any]:
         so_far = ", ".join(f"{level} {text}" for level, text in known.items() if text != DASH)
         return {"changed": False, "msg": "the experiment goes on", "over": False, "so_far": so_far}
     if not check:
-        plan_files.write(options["results"], plan)
+        plans.write_plan(options["results"], plan)
     said = f"the experiment ends after {plan['stopped']} rounds of each level: {reason}"
     return {"changed": True, "msg": said, "over": True, "say": [said]}
 
 
 def _look(
-    plan: dict[str, Any],
-    loaded: record_files.Loaded,
-    every: Mapping[str, set[plans.Step]],
-    options: Mapping[str, Any],
+    plan: plans.Plan, loaded: record_files.Loaded, every: Mapping[str, set[plans.Step]], options: Options
 ) -> list[Row] | None:
     """The pooled rows if all hosts have come to a look, which stops the plan if every level is decided there.
 
     ``every``: the steps of each host.
     """
     rounds = plans.rounds_done(plan, every)
-    if not plan["rounds"] <= rounds < plans.end_of(plan) or not plans.is_look(rounds):
+    if not plan["rounds"] <= rounds < plans.end_of(plan) or rounds not in {look.rounds for look in looks.LOOKS}:
         return None
     pooled = _report(plan, loaded, options)["pooled"]
     if outcomes.decided(plan, pooled):
@@ -147,49 +139,45 @@ def _look(
     return pooled
 
 
-def _report(plan: Mapping[str, Any], loaded: record_files.Loaded, options: Mapping[str, Any]) -> Report:
+def _report(plan: plans.Plan, loaded: record_files.Loaded, options: Options) -> Report:
     limits = comparing.Options(material_pct=options["material_pct"])
     return comparing.compare_change(replace(loaded, experiment=dict(plan)), options=limits)
 
 
-def _left(plan: Mapping[str, Any], ready: Mapping[str, set[tuple[str, int]]]) -> list[dict[str, Any]]:
+def _left(plan: plans.Plan, ready: Mapping[str, set[plans.Step]]) -> list[Step]:
     """The steps in their order that a host has not finished, each with the hosts that have to measure."""
     cells = {cell["name"]: cell for cell in plan["cells"]}
     varied = sorted({tuning for factor in plan["factors"] for tuning in factor["tunings"]})
-    found: list[dict[str, Any]] = []
+    found: list[Step] = []
     for phase, number in plans.steps(plan):
         hosts = sorted(host for host, steps in ready.items() if (phase, number) not in steps)
         if hosts:
-            cell = {name: cells[phase][name] for name in ("name", "vars", "probe", "set", "found")}
-            ids = {"phase": phase, "round": number, "session": plans.session_of(plan, (phase, number))}
             # after a step that sets nothing there is nothing to take back; the first may follow an interrupted session
             back = varied if not found or found[-1]["set"] else []
-            found.append({**ids, "label": f"{phase} {number}", "hosts": hosts, "back": back, **cell})
+            cell, label, session_ = cells[phase], f"{phase} {number}", plans.session_of(plan, (phase, number))
+            ids = {"phase": phase, "round": number, "session": session_, "label": label, "hosts": hosts, "back": back}
+            own = {"name": phase, "vars": cell["vars"], "probe": cell["probe"], "set": cell["set"]}
+            found.append(cast(Step, {**ids, **own, "found": cell["found"]}))
     return found
 
 
-def decided(options: Mapping[str, Any]) -> dict[str, Any]:
+def decided(plan: plans.Plan, options: Options) -> Result:
     """Which level won, from the records alone."""
-    return _decided(read_plan(options), options)
-
-
-def _decided(plan: dict[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
     report = _report(plan, record_files.load_change(options["results"], options["change"]), options)
-    outcome = cast(Part, report["experiment"])
-    cells = {cell["name"]: cell for cell in plan["cells"]}
-    won = cells.get(outcome["winner"], {"vars": {}, "set": []})
+    outcome = cast(OfReport, report["experiment"])
+    won = next((cell for cell in plan["cells"] if cell["name"] == outcome["winner"]), None)
     return {
         "changed": False,
         "msg": outcome["reason"],
         "say": [outcome["reason"]],
         "winner": outcome["winner"],
-        "vars": won["vars"],
-        "tunings": won["set"],
+        "vars": won["vars"] if won else {},
+        "tunings": won["set"] if won else [],
         "progress": {name: outcome["progress"][name] for name in ("done", "steps", "complete")},
     }
 
 
-def ended(options: Mapping[str, Any], variables: Mapping[str, Any], check: bool) -> dict[str, Any]:
+def ended(options: Options, variables: Variables, check: bool) -> Result:
     """Close the last session, note how its hosts ended, and see which level won; or note the level that was kept."""
     plan, kept = read_plan(options), options["kept"]
     hosts = {host: variables["hostvars"][host] for host in variables["ansible_play_batch"]}
@@ -205,10 +193,10 @@ def ended(options: Mapping[str, Any], variables: Mapping[str, Any], check: bool)
             last["ended"] = states.now()
         last["kept"] = kept
         if not check:
-            plan_files.write(options["results"], plan)
-    found: dict[str, Any] = {"say": []}
+            plans.write_plan(options["results"], plan)
+    found: Result = {"say": []}
     if kept is None:
-        found = _decided(plan, options)
+        found = decided(plan, options)
     elif changed and (values := next(cell["vars"] for cell in plan["cells"] if cell["name"] == kept)):
         found["say"] = [f"{kept} is set. To keep it with site and verify, put this into the inventory:"]
         found["say"] += [f"{name}: {json.dumps(value)}" for name, value in values.items()]

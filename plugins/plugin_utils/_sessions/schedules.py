@@ -13,6 +13,8 @@ from .._series.calibration import duration
 from .._statistics import looks
 from .._statistics.looks import AFTER, PHASES
 
+Order = dict[str, Any]
+"""A round in its turn: phase, number, and whether its state is set before it."""
 SHOWN_STATES = 12
 SHOWN_ORDERS = 5
 
@@ -61,7 +63,7 @@ def check_most(variable: str, most: int, rounds: int) -> None:
         raise ValueError(f"{variable} is {most}: the looks at a verdict end at {last}")
 
 
-def steps(design: str, seed: str, most: int, done: int, last: int) -> list[dict[str, Any]]:
+def steps(design: str, seed: str, most: int, done: int, last: int) -> list[Order]:
     """Each round in its turn: phase, number (after ``last``), and whether the state is set before it."""
     if design == "blocks":
         # the first state is the one found
@@ -110,9 +112,7 @@ def duration_of(ends: Sequence[float], hosts: int, limit: float) -> str:
     return f"{text}; not longer than {limit:g} minutes (measure_max_minutes)." if limit else f"{text}."
 
 
-def described(
-    rounds: Sequence[int], session: int, orders: Mapping[tuple[str, ...], Sequence[Mapping[str, Any]]]
-) -> list[str]:
+def described(rounds: Sequence[int], session: int, orders: Mapping[tuple[str, ...], Sequence[Order]]) -> list[str]:
     """The rounds at each look and the orders in sentences."""
     *ahead, end = rounds
     text = f"{plural(end, 'round')} of each state" if not ahead else f"At most {plural(end, 'round')} of each state"

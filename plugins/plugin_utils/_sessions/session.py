@@ -11,8 +11,16 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Literal, TypedDict, cast
 
+from .._answers.rows import Row
+from .._experiment.factors import Values
 from . import schedules, states
+from .states import Variables
 
+Options = Mapping[str, Any]
+"""The options of the action."""
+Ready = Mapping[str, Any]
+"""The result of measurement_check of a host."""
+Result = dict[str, Any]
 NOT_IN_FORCE = ("not_applicable", "unsupported", "observed", "pending_restart", "failed")
 NOT_BACK = ("drifted", "pending_restart", "failed")
 
@@ -42,8 +50,8 @@ class Step(TypedDict):
     back: list[str]
     set: list[str] | None
     found: list[str]
-    vars: dict[str, Any]
-    probe: dict[str, Any]
+    vars: Values
+    probe: Values
 
 
 class Session(TypedDict, total=False):
@@ -51,10 +59,10 @@ class Session(TypedDict, total=False):
 
     ``varied``: the variables with which levels are taken back; ``checkpoint``: the name under which values are set.
 
-    Two states only: ``session``: its number; ``most``: the rounds per state of all sessions; ``last``: the highest
-    number of a round before it; ``limits``: those of the report; ``partners``: the hosts whose measurement this host
-    takes part in; ``tuned``, ``untouched``: the tunings that were found with the values of the inventory, and with
-    their first ones.
+    Two states only: ``session``: its number; ``done``, ``most``: the rounds per state so far and of all sessions;
+    ``last``: the highest number of a round before it; ``limits``: those of the report; ``partners``: the hosts whose
+    measurement this host takes part in; ``tuned``, ``untouched``: the tunings that were found with the values of the
+    inventory, and with their first ones.
     """
 
     kind: Literal["state", "level"]
@@ -66,25 +74,29 @@ class Session(TypedDict, total=False):
     steps: list[Step]
     parts: list[Part]
     tunings: list[str]
-    varied: dict[str, Any]
+    varied: Values
     checkpoint: str
     at: float
     session: int
+    done: int
     most: int
     last: int
     minutes: float
-    limits: dict[str, Any]
+    limits: Values
     partners: list[str]
     tuned: list[str]
     untouched: list[str]
+    warnings: list[str]
+    lines: list[str]
+    say: list[str]
 
 
-def session_of(variables: Mapping[str, Any]) -> Session:
+def session_of(variables: Variables) -> Session:
     """The session of a host."""
     return cast(Session, variables["__session"])
 
 
-def step_of(variables: Mapping[str, Any]) -> int:
+def step_of(variables: Variables) -> int:
     """The last step whose state a host had: a state as soon as it is set, a level after its round. -1 if none."""
     # ansible-core 2.16 keeps a text
     return int((variables.get("__session_held") or {}).get("step", -1))
@@ -100,12 +112,10 @@ def parts_of(sizes: Sequence[tuple[int, int]]) -> list[Part]:
     ]
 
 
-def records_of(
-    step: Step, tunings: Collection[str], variables: Mapping[str, Any], check: bool
-) -> dict[str, list[Any] | None]:
+def records_of(step: Step, tunings: Collection[str], variables: Variables, check: bool) -> list[Row] | None:
     """The tuning records of a state that was set; ValueError if a tuning of a level is not in force, or cannot be."""
     if step["set"] is None:
-        return {"records": None}
+        return None
     setting = [name for name in tunings if name in step["set"]]
     records = states.tuning_records(setting, variables)
     able = {record["name"] for record in records if record["verdict"] not in NOT_IN_FORCE}
@@ -116,10 +126,10 @@ def records_of(
         if check:  # of a cell, which is not a step yet
             raise ValueError(f"level {step['name']} cannot be set on {where}. Nothing was changed.")
         raise ValueError(f"level {step['phase']} is not in force on {where}")
-    return {"records": [*records]}
+    return records
 
 
-def held(step: Step, tunings: Collection[str], variables: Mapping[str, Any]) -> dict[str, Any]:
+def held(step: Step, tunings: Collection[str], variables: Variables) -> list[Row]:
     """The tuning records of a level, also of the tunings as found; ValueError if it changed during the round."""
     if states.changed([name for name in tunings if name in (step["set"] or ())], variables):
         raise ValueError(
@@ -127,10 +137,10 @@ def held(step: Step, tunings: Collection[str], variables: Mapping[str, Any]) -> 
             f"{step['round']}: somebody else changed it, or the lease ran out (experiment_lease)"
         )
     found = states.tuning_records([name for name in tunings if name in step["found"]], variables)
-    return {"records": [*variables["__session_held"]["records"], *map(states.as_found, found)]}
+    return [*variables["__session_held"]["records"], *map(states.as_found, found)]
 
 
-def keep(step: Step, number: int, variables: Mapping[str, Any], check: bool) -> dict[str, str]:
+def keep(step: Step, number: int, variables: Variables, check: bool) -> Result:
     """Keep the tuning records of a step; ValueError if a peer of this host is at another one."""
     session, host, hosts = session_of(variables), str(variables["inventory_hostname"]), variables["hostvars"]
     peers = [name for name in variables["__measure_ready"]["peers"] if name in variables["__session_play"]["hosts"]]
@@ -142,29 +152,34 @@ def keep(step: Step, number: int, variables: Mapping[str, Any], check: bool) -> 
     records = variables["__session_held"]["records"]
     if records is None or check:
         return {}
-    ids = {"change": session["change"], "phase": step["phase"], "round": step["round"], "host": host}
+    ids: dict[str, str | int] = {
+        "change": session["change"],
+        "phase": step["phase"],
+        "round": step["round"],
+        "host": host,
+    }
     return {"path": states.keep(session["results"], ids, records)}
 
 
-def lost(tunings: Collection[str], variables: Mapping[str, Any]) -> str:
+def lost(tunings: Collection[str], variables: Variables) -> str:
     """The reasons of values that were not taken back: somebody else changed them, or they wait for a restart."""
     records = states.tuning_records(tunings, variables)
     return states.reasons(record for record in records if record["verdict"] in NOT_BACK)
 
 
-def at_step(options: Mapping[str, Any], variables: Mapping[str, Any], check: bool) -> Mapping[str, Any]:
+def at_step(options: Options, variables: Variables, check: bool) -> Result:
     """What the role asks before and after the round of a step."""
     event, step, number, tunings = (options[name] for name in ("event", "level", "step", "tunings"))
     if event == "measured":
         return keep(step, number, variables, check)
     if event == "held":
-        return {"step": number, **held(step, tunings, variables)}
+        return {"step": number, "records": held(step, tunings, variables)}
     said = [] if check or not options["part"] else announced(options["part"], number, variables)
     had = number if check or session_of(variables)["kind"] == "state" else number - 1
-    return {"step": had, **records_of(step, tunings, variables, check), "say": said}
+    return {"step": had, "records": records_of(step, tunings, variables, check), "say": said}
 
 
-def announced(part: Part, number: int, variables: Mapping[str, Any]) -> list[str]:
+def announced(part: Part, number: int, variables: Variables) -> list[str]:
     """The step that is measured next in one line, which the first host that takes part says for all."""
     here, known, batch = session_of(variables), variables["hostvars"], variables["ansible_play_batch"]
     # a host that failed stays behind

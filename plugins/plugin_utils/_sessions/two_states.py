@@ -5,38 +5,29 @@
 import time
 from collections.abc import Collection, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
-from .._experiment.plan_files import move_aside
+from .._experiment.factors import Values
+from .._experiment.plans import move_aside
 from .._pages.text import one_line, plural
 from .._records import record_files
 from .._series import calibration
 from .._statistics.looks import PHASES
 from . import continuing, schedules, states
-from .session import Part, Session, parts_of, session_of, step_of
+from .session import Options, Part, Ready, Result, Session, Step, parts_of, session_of, step_of
+from .states import Variables
 
 ALIKE = (("rounds", "measure_rounds"), ("most", "measure_max_rounds"), ("minutes", "measure_max_minutes"))
 """Results of measurement_check that all hosts of a play share, and the variables that they come from."""
 LIMITS = ("material_pct", "expected_change")
 
 
-def decide(event: str, options: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of an event of the role before_after; ValueError in one sentence."""
-    host, hosts = str(variables["inventory_hostname"]), variables["hostvars"]
-    if event == "ended":
-        return end(session_of(variables), host, hosts, options["final"])
-    ready = {str(name): hosts[name]["__measure_ready"] for name in variables["ansible_play_batch"]}
-    if event == "begun":
-        return begun(options, ready)
-    return planned(options, variables["__session"], host, ready, hosts)
-
-
-def begun(options: Mapping[str, Any], ready: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def begun(options: Options, ready: Mapping[str, Ready]) -> Session:
     """What all hosts of the play have in common; ValueError if the change cannot be begun or continued."""
     found = {name: alike(variable, {host: item[name] for host, item in ready.items()}) for name, variable in ALIKE}
     if not options["force"]:
         check_useful(options["results"], ready)
-    session = {**found, "session": 1, "done": 0, "last": 0}
+    session = cast(Session, {**found, "session": 1, "done": 0, "last": 0})
     if not options["continue"]:
         return session
     loaded = record_files.load_change(options["results"], options["change"])
@@ -52,12 +43,12 @@ def begun(options: Mapping[str, Any], ready: Mapping[str, Mapping[str, Any]]) ->
         **session,
         "session": max(item.protocol.session for item in loaded.records) + 1,
         "done": done,
-        "last": continuing.last_round(loaded),
+        "last": max([item.number for item in loaded.records] + [file["round"] for file in loaded.tunings], default=0),
         "most": schedules.most_rounds(found["most"], done, continuing.declared(loaded)),
     }
 
 
-def check_useful(results: str, ready: Mapping[str, Mapping[str, Any]]) -> None:
+def check_useful(results: str, ready: Mapping[str, Ready]) -> None:
     """ValueError if the calibration of a host that measures calls that pointless."""
     measuring = {host: item["calibration"] for host, item in ready.items() if item["measures"]}
     known = {name: calibration.read(results, name) or {"hosts": {}} for name in set(measuring.values())}
@@ -70,7 +61,7 @@ def check_useful(results: str, ready: Mapping[str, Mapping[str, Any]]) -> None:
             )
 
 
-def alike(variable: str, values: Mapping[str, Any]) -> Any:
+def alike(variable: str, values: Values) -> Any:
     """The value that all hosts share; ValueError if they do not."""
     (first, value), *others = values.items()
     for host, other in others:
@@ -82,9 +73,7 @@ def alike(variable: str, values: Mapping[str, Any]) -> Any:
     return value
 
 
-def planned(
-    options: Mapping[str, Any], begun: Mapping[str, Any], host: str, ready: Mapping[str, Mapping[str, Any]], hosts: Any
-) -> dict[str, Any]:
+def planned(options: Options, begun: Session, host: str, ready: Mapping[str, Ready], hosts: Any) -> Session:
     """The session of a host, and the plan of the play in sentences; ValueError if the host cannot be measured."""
     tunings = {name: hosts[name]["__session_mine"] for name in ready}
     mine = tunings[host]
@@ -100,7 +89,12 @@ def planned(
             f"the change {options['change']} cannot be continued in blocks: name another change, or set "
             "before_after_design to alternate"
         )
-    tuned, untouched, others = states_found(mine, hosts[host])
+    # the tunings with the values of the inventory, those of the rest with their first ones, and all others
+    tuned = states.compliant(mine, hosts[host])
+    first_ones = states.compliant(mine, {"__tunings_result": hosts[host]["__session_found"]})
+    untouched = [name for name in first_ones if name not in tuned]
+    there = {record["name"] for record in states.tuning_records(mine, hosts[host])}
+    others = sorted(there.difference(tuned, untouched))
     # from others the first values can be set, but nothing leads back to the values found
     if others and design == "alternate":
         raise ValueError(
@@ -111,27 +105,26 @@ def planned(
     joining = {name for name, item in ready.items() if tunings[name] or item["throttle"] > 1}
     groups = schedules.groups({name: item["peers"] for name, item in ready.items()}, joining)
     first = host == next(iter(ready))
-    session = {**begun, "most": begun["rounds"]} if design == "blocks" else {**begun}
-    ends = schedules.ends(design, begun["rounds"], session["most"], begun["done"])
+    most = begun["rounds"] if design == "blocks" else begun["most"]
+    ends = schedules.ends(design, begun["rounds"], most, begun["done"])
     again = [f"session {begun['session']}"] if begun["session"] > 1 else []
     seeds = {
         group: " ".join([options["seed"], group[0], *again]) for group in (groups.values() if first else [groups[host]])
     }
-    orders = {
-        group: schedules.steps(design, seed, session["most"], begun["done"], begun["last"])
-        for group, seed in seeds.items()
-    }
+    orders = {group: schedules.steps(design, seed, most, begun["done"], begun["last"]) for group, seed in seeds.items()}
     more = {"session": begun["session"], "hosts": [host], "back": [], "found": [], "vars": {}, "probe": {}}
     lines = plan_of(options, begun, ends, ready, schedules.described(ends, begun["session"], orders)) if first else []
     return {
-        **session,
-        **{name: options[name] for name in ("change", "results")},
+        **begun,
+        "most": most,
+        "change": options["change"],
+        "results": options["results"],
         "kind": "state",
         "limits": {name: options[name] for name in LIMITS},
         "design": design,
         "seed": seeds[groups[host]],
         "steps": [
-            {**step, **more, "label": f"round {at}", "set": mine if step["set"] else None}
+            cast(Step, {**step, **more, "label": f"round {at}", "set": mine if step["set"] else None})
             for at, step in enumerate(orders[groups[host]], 1)
         ],
         "parts": parts_of(sizes_of(ends, begun)),
@@ -149,16 +142,6 @@ def planned(
     }
 
 
-def states_found(mine: Collection[str], here: Mapping[str, Any]) -> tuple[list[str], list[str], list[str]]:
-    """The tunings with the values of the inventory, those of the rest with their first ones, and all others."""
-    tuned = states.compliant(mine, here)
-    untouched = [
-        name for name in states.compliant(mine, {"__tunings_result": here["__session_found"]}) if name not in tuned
-    ]
-    known = {record["name"] for record in states.tuning_records(mine, here)}
-    return tuned, untouched, sorted(known.difference(tuned, untouched))
-
-
 def design_of(tunings: Mapping[str, Collection[str]], hosts: Any) -> tuple[str, list[str]]:
     """The design of the play, and a warning if a restart leaves no choice."""
     design = alike("before_after_design", {name: hosts[name]["__session_play"]["design"] for name in tunings})
@@ -171,7 +154,7 @@ def design_of(tunings: Mapping[str, Collection[str]], hosts: Any) -> tuple[str, 
     ]
 
 
-def sizes_of(ends: list[int], begun: Mapping[str, Any]) -> list[tuple[int, int]]:
+def sizes_of(ends: list[int], begun: Session) -> list[tuple[int, int]]:
     """The rounds per state and the number of steps of each part."""
     sizes = [(end, 2 * (end - begin)) for begin, end in pairwise([begun["done"], *ends])]
     if begun["session"] == 1:
@@ -181,7 +164,7 @@ def sizes_of(ends: list[int], begun: Mapping[str, Any]) -> list[tuple[int, int]]
 
 
 def plan_of(
-    options: Mapping[str, Any], begun: Mapping[str, Any], ends: list[int], ready: Mapping[str, Any], orders: list[str]
+    options: Options, begun: Session, ends: list[int], ready: Mapping[str, Ready], orders: list[str]
 ) -> list[str]:
     """The plan of the play in sentences: the orders, the time that it takes, and what its first look can show."""
     measuring = [item for item in ready.values() if item["measures"]]
@@ -200,7 +183,7 @@ def plan_of(
     return [*orders, schedules.duration_of(seconds, len(measuring), begun["minutes"]), *map(one_line, shows)]
 
 
-def looked(part: Part, variables: Mapping[str, Any]) -> dict[str, Any]:
+def looked(part: Part, variables: Variables) -> Result:
     """A look at the session, without the hosts that failed before, which must not keep the others from a verdict."""
     hosts, at = variables["hostvars"], part["end"] - 1
     behind = [host for host in variables["__session_play"]["hosts"] if step_of(hosts[host]) != at]
@@ -208,10 +191,10 @@ def looked(part: Part, variables: Mapping[str, Any]) -> dict[str, Any]:
     return {**found, "say": [found["msg"]] if found["msg"] else []}
 
 
-def look(session: Session, part: Part, behind: Collection[str]) -> dict[str, Any]:
+def look(session: Session, part: Part, behind: Collection[str]) -> Result:
     """Whether the measurement is over after a part, and why, in a sentence; ``behind``: hosts that failed before."""
     loaded = record_files.load_change(session["results"], session["change"])
-    going: dict[str, Any] = {"changed": False, "over": False, "msg": "", "unlike": ""}
+    going: Result = {"changed": False, "over": False, "msg": "", "unlike": ""}
     if session["session"] > 1:
         reason = continuing.unlike(loaded, session["session"], session["limits"]["expected_change"])
         if reason:
@@ -235,7 +218,7 @@ def look(session: Session, part: Part, behind: Collection[str]) -> dict[str, Any
     return {**going, "msg": f"{said} {more} of each state follow."}
 
 
-def end(session: Session, host: str, hosts: Any, final: str) -> dict[str, Any]:
+def end(session: Session, host: str, hosts: Any, final: str) -> Result:
     """Problems, and how to leave the host: in its final state if a partner measured both states, else as found.
 
     The tunings to take ``back``, to the values of ``checkpoint`` or to the first ones, and then those to ``set``.
@@ -259,7 +242,7 @@ def end(session: Session, host: str, hosts: Any, final: str) -> dict[str, Any]:
     return {"succeeded": succeeded, "problems": problems, "back": back, "checkpoint": checkpoint, "set": set_}
 
 
-def _measured(session: Session, host: str, variables: Mapping[str, Any]) -> set[str]:
+def _measured(session: Session, host: str, variables: Variables) -> set[str]:
     """Return the phases in which a host has measured a whole round in this session.
 
     Each step begins after the round of the one before. In the last one, every workload of this session must have been
@@ -273,7 +256,7 @@ def _measured(session: Session, host: str, variables: Mapping[str, Any]) -> set[
         return found | {last["phase"]}
     begun: dict[Any, set[tuple[str, str]]] = {(step["phase"], step["round"]): set() for step in steps[: at + 1]}
     for item in record_files.load_change(session["results"], session["change"]).records:
-        if item.host == host and not item.workload.control and item.good and (item.phase, item.number) in begun:
-            begun[item.phase, item.number].add((item.workload.name, item.peer))
+        if item.host == host and not item.workload.control and item.good and item.slot in begun:
+            begun[item.slot].add((item.workload.name, item.peer))
     there = begun[last["phase"], last["round"]]
     return found | ({last["phase"]} if there and there == set().union(*begun.values()) else set())

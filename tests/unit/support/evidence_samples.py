@@ -4,14 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 from typing import Any, cast
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._answers.rows import plain, rows_of
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, waivers, waiving
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.shapes import RunFields
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import Found
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.shapes import Document, Host, RunFields
 from report_samples import HOSTILE, HOSTILE_INVISIBLE
 
 NASTY = (
@@ -91,12 +91,19 @@ def result(
     accepted: object = None,
     names: Collection[str] = ("app1",),
     strict: Collection[str] = (),
-) -> HostResult:
+) -> Found:
     """Return what the callback gets about a host from the action tunings. ``names``: the host and its groups."""
     found, mistakes = waivers.parse(accepted, (*TUNINGS, "system_base"), today=date(2026, 11, 20))
     judged, uses, _demanded = waiving.judge(rows_of(rows), found, names, strict)
     facts = plain(platform, document.MOST_FACTS) if platform else None
-    return HostResult(outcome, message, judged, facts, uses, mistakes)
+    host: Host = {"host": "", "outcome": outcome, "message": message, "rows": judged, "platform": facts}
+    return host, uses, mistakes
+
+
+def build(about: RunFields, planned: Iterable[str], results: Mapping[str, Found]) -> Document:
+    """The document of a run; a planned host without a result was not reached."""
+    found = {**dict.fromkeys(planned, result("not_reached")), **results}
+    return document.build(about, [({**host, "host": name}, *more) for name, (host, *more) in found.items()])
 
 
 def site(**more: Any) -> dict[str, Any]:
@@ -141,7 +148,7 @@ def site(**more: Any) -> dict[str, Any]:
             outcome, said, facts = "failed", "sap_profile: /usr/sap/PRD/SYS/profile does not answer", None
         known = [name, "db"] if number == 4 else [name]
         results[name] = result(outcome, said, rows, facts, accepted=accepted, names=known)
-    return document.build(run(**more), hosts, results)
+    return build(run(**more), hosts, results)
 
 
 def hostile() -> dict[str, Any]:
@@ -161,7 +168,7 @@ def hostile() -> dict[str, Any]:
         results[text + "x"] = result("failed", text, accepted=accepted, names=[text + "x"])
     inventory = HOSTILE_INVISIBLE[0]
     more = {"inventory": inventory, "limit": HOSTILE[0], "tags": [HOSTILE[1]]}
-    return document.build(run(**more), results, results)
+    return build(run(**more), results, results)
 
 
 def fleet(count: int) -> dict[str, Any]:
@@ -174,29 +181,29 @@ def fleet(count: int) -> dict[str, Any]:
         told: Any = ("unreachable", LOST) if number % 20 == 7 else ("ok", "", rows, platform())
         accepted = [waiver(hosts="app1*", subject="subject0")]
         results[f"app{number}"] = result(*told, accepted=accepted, names=[f"app{number}"])
-    return document.build(run(), results, results)
+    return build(run(), results, results)
 
 
 def empty() -> dict[str, Any]:
-    return document.build(run(), [], {})
+    return build(run(), [], {})
 
 
 def unfinished() -> dict[str, Any]:
-    return document.build(run("site", ended=None), ["app1", "app2"], {})
+    return build(run("site", ended=None), ["app1", "app2"], {})
 
 
 def applied() -> dict[str, Any]:
     rows = [row(verdict="changed"), row(subject="eth0", verdict="pending_restart")]
-    return document.build(run("site"), ["app1"], {"app1": result("ok", "", rows)})
+    return build(run("site"), ["app1"], {"app1": result("ok", "", rows)})
 
 
 def stopped() -> dict[str, Any]:
     results = {"app1": result("ok", "", [row(verdict="changed")])}
-    return document.build(run("rollout", stopped=f"batch 2: {HOSTILE[0]}"), ["app1", "app2"], results)
+    return build(run("rollout", stopped=f"batch 2: {HOSTILE[0]}"), ["app1", "app2"], results)
 
 
 def confirmed() -> dict[str, Any]:
-    return document.build(run("confirm"), ["app1"], {"app1": result("ok", "", [row(), row("smc_r", "all", "drifted")])})
+    return build(run("confirm"), ["app1"], {"app1": result("ok", "", [row(), row("smc_r", "all", "drifted")])})
 
 
 SAMPLES = {

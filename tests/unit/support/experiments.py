@@ -12,7 +12,7 @@ from typing import Any
 
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.factors import read_factors
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import Budget, Step, plan, steps
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import Step, plan, steps
 
 KNOWN = {
     "rps": ("rps_interfaces", "rps_cpus", "rps_every", "rps_state", "rps_flow_cnt"),
@@ -38,7 +38,7 @@ def make_plan(
     *factors: Mapping[str, Any], rounds: int = 8, most: int | None = None, minutes: float = 0.0, **more: Any
 ) -> dict[str, Any]:
     """Return a plan with one session of both hosts, which has ended well. A level needs 8 rounds to win."""
-    budget = Budget(rounds, rounds if most is None else most, minutes)
+    budget = (rounds, rounds if most is None else most, minutes)
     made = plan(CHANGE, read_factors([dict(item) for item in factors or (RPS,)], KNOWN), budget, **more)
     ended = {"started": "2026-11-20T10:00:00.000000Z", "hosts": list(HOSTS), "ended": "2026-11-20T11:00:00.000000Z"}
     made["sessions"].append({**ended, "failures": {}, "kept": None, "set_aside": 0})

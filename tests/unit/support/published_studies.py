@@ -16,9 +16,11 @@ if __name__ == "__main__":
     sys.path.insert(0, str(CHECKOUT / ".cache" / "collections"))
 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparability import differences  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.records import records_of  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.records import (  # noqa: E402
+    records_of,
+    states_of,
+)
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.rows import from_file  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.summary import states_of  # noqa: E402
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import Reader  # noqa: E402
 
 FOLDER = CHECKOUT / "docs" / "published"

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+import copy
 import functools
-import json
 import random
 from collections.abc import Iterable
 from dataclasses import replace
@@ -46,13 +46,12 @@ WORDS = ("better", "cause", "contrast", "design", "metric", "phase", "scope", "s
 
 def sample(name: str) -> dict[str, Any]:
     """Return one of NAMES, new at each call."""
-    made: dict[str, Any] = json.loads(_made(name))
-    return made
+    return copy.deepcopy(_made(name))
 
 
 @functools.lru_cache(maxsize=None)
-def _made(name: str) -> str:
-    """Return what the comparison says today about records with a known truth, as JSON."""
+def _made(name: str) -> dict[str, Any]:
+    """Return what the comparison says today about records with a known truth."""
     makers = {
         "hostile": _hostile,
         "improved": _improved,
@@ -61,7 +60,7 @@ def _made(name: str) -> str:
         "regressed": _regressed,
         "unchanged": _unchanged,
     }
-    return json.dumps(makers[name]() if name in makers else _experiment(name))
+    return makers[name]() if name in makers else _experiment(name)
 
 
 def _report(

@@ -26,7 +26,7 @@ ASCS_TEXT = b"SAPSYSTEMNAME = PRD\nINSTANCE_NAME = ASCS01\n_EN = en.sap$(SAPSYST
 
 
 class Clock:
-    now = 0.0
+    now, strftime, gmtime = 0.0, time.strftime, time.gmtime
 
     def time(self):
         return self.now

@@ -117,7 +117,9 @@ def cpu_between(before, after):
     result = {name: _seconds(first[name], last[name]) for name in _CPU_COLUMNS}
     result["ncpu"] = last["ncpu"]
     result["elapsed_s"] = round(after["mono_s"] - before["mono_s"], 6)
-    result["process_s"] = _grown(before.get("process_s"), after.get("process_s"))
+    own, later = before.get("process_s"), after.get("process_s")
+    # unknown if it shrank: a process that ended took its time with it
+    result["process_s"] = None if own is None or later is None or later < own else round(later - own, 4)
     if "meter" in last:
         result["elapsed_s"] = counted = round(last["counted_s"] - first["counted_s"], 6)
         consumed = _seconds(first["physc_s"], last["physc_s"])
@@ -130,26 +132,17 @@ def _seconds(first, last):
     return None if first is None or last is None else round(max(0.0, last - first), 4)
 
 
-def _grown(first, last):
-    """None if it shrank: a process that ended took its time with it."""
-    return None if first is None or last is None or last < first else round(last - first, 4)
-
-
-def _rps_between(first, last):
-    if not first or not last or len(first) != len(last):
-        return None
-    # Each CPU's counter is an unsigned 32-bit number that wraps.
-    return sum((last[cpu] - first[cpu]) & 0xFFFFFFFF for cpu in range(len(first)))
-
-
 def net_between(before, after):
     """A record's net entry from two snapshots: retransmits of this network namespace, rps_received of this kernel."""
     first, last = before.get("retransmits"), after.get("retransmits")
-    known = first is not None and last is not None and last >= first
-    return {
-        "retransmits": last - first if known else None,
-        "rps_received": _rps_between(before.get("received_rps"), after.get("received_rps")),
-    }
+    result = {"retransmits": None, "rps_received": None}
+    if first is not None and last is not None and last >= first:
+        result["retransmits"] = last - first
+    first, last = before.get("received_rps") or [], after.get("received_rps") or []
+    if first and len(first) == len(last):
+        # Each CPU's counter is an unsigned 32-bit number that wraps.
+        result["rps_received"] = sum((new - old) & 0xFFFFFFFF for old, new in zip(first, last))
+    return result
 
 
 def clock_step(before, after):

@@ -51,7 +51,10 @@ class Meter:
     """The side that asks. After a missing answer it returns None from then on: an unknown CPU time, not 0."""
 
     def __init__(self):
-        processors = _processors()
+        processors = None
+        with contextlib.suppress(HostError):  # only lparstat prints their number by itself
+            done = Host().run(["lsdev", "-Cc", "processor"], timeout=LSDEV_TIMEOUT)
+            processors = count_processors(done.out) if done.rc == 0 else None
         ours, theirs = socket.socketpair()
         self._pid = daemon.fork(_live, theirs, processors)
         theirs.close()
@@ -78,15 +81,6 @@ class Meter:
             self._lines.sock.close()
             self._lines = None
             os.waitpid(self._pid, 0)
-
-
-def _processors():
-    """The number of processors, which only lparstat prints by itself."""
-    try:
-        done = Host().run(["lsdev", "-Cc", "processor"], timeout=LSDEV_TIMEOUT)
-    except HostError:
-        return None
-    return count_processors(done.out) if done.rc == 0 else None
 
 
 def _live(asker, processors):
@@ -133,16 +127,13 @@ class _Relay:
                 found = [rates for rates in (reports.feed(line.decode("ascii", "replace")) for line in lines) if rates]
                 # An immediate report covers the time since the start of the system (vmstat on old levels).
                 if found and (counted or now - last > INTERVAL / 2.0):
-                    self._count(found, now - last)
+                    self._totals.add(found, now - last)
+                    if self._asked:
+                        wire.Lines(self._asker).write_object(self._totals.snapshot())
+                        self._asked = False
                     last, counted = now, True
             # After the reports: a waiting one had ended before the request.
             if self._asker in ready:
                 if not self._asker.recv(4096):
                     return True
                 self._asked = True
-
-    def _count(self, found, seconds):
-        self._totals.add(found, seconds)
-        if self._asked:
-            wire.Lines(self._asker).write_object(self._totals.snapshot())
-            self._asked = False

@@ -33,11 +33,6 @@ def names(options, tool):
     return [workload_name(tool, options["load"], options["processes"])]
 
 
-def find_server(options):
-    """The enqueue.Server that the options name or that is found on this host."""
-    return enqueue.find_server(Host(), options["sid"], options["instance"], options["profile"])
-
-
 def choose_tool(wanted, found):
     """The tool for an enqueue server; MeasureError if the user asked for another one."""
     fitting = _TOOL_OF[found.kind]
@@ -48,17 +43,19 @@ def choose_tool(wanted, found):
     return fitting
 
 
-def _described(found, tool):
-    """The enqueue entry of the module's result."""
+def _server(options, wanted):
+    """(the enqueue.Server that the options name or that is found on this host, its tool, the enqueue entry of the
+    module's result)."""
+    found = enqueue.find_server(Host(), options["sid"], options["instance"], options["profile"])
+    tool = choose_tool(wanted, found)
     values = {name: getattr(found, name) for name in ("kind", "sid", "instance", "profile", "how")}
-    return dict(values, tool=tool, statistics=None)
+    return found, tool, dict(values, tool=tool, statistics=None)
 
 
 def server(options, _params, _search_path):
     """As in round/tools.py."""
-    found = find_server(options)
-    tool = choose_tool(options["tool"], found)
-    return tool, {"version": "unknown"}, {"enqueue": _described(found, tool)}
+    _found, tool, described = _server(options, options["tool"])
+    return tool, {"version": "unknown"}, {"enqueue": described}
 
 
 def workloads(options, params, search_path):
@@ -67,13 +64,12 @@ def workloads(options, params, search_path):
     tool = session_tool(options["tool"], params["session"])
     if tool not in _WORKLOADS:
         raise MeasureError("the session belongs to %s, which does not measure locks" % tool)
-    found = find_server(options)
-    choose_tool(tool, found)
+    found, _tool, described = _server(options, tool)
     asked = enqueue.Asked(**{name: options[name] for name in enqueue.Asked._fields})
     folders = enqueue.folders(found)
     binary = programs.require(tool, params["path"], search_path, folders=folders)
     runner = Runner(enqueue.user_of(found))
     counters = enq_statistics.source(found, params["address"], folders, runner)
     made = _WORKLOADS[tool](asked, binary, found.profile, runner, counters)
-    made.found = _described(found, tool)
+    made.found = described
     return [made]

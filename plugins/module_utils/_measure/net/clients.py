@@ -43,28 +43,6 @@ def open_exchange(job):
     return lines.sock
 
 
-def _measure(job, sock):
-    """The work of one connection: the round trips, or None for a stream."""
-    if job.stream is None:
-        return pingpong.exchange(sock, job.size, job.loops, job.response, job.rate)
-    (pingpong.fetch_stream if job.stream == "in" else pingpong.send_stream)(sock, job.size, job.loops)
-    return None
-
-
-def _work(job, gate, lines):
-    """The main function of a client process: connect, report it, wait for the gate, work, report the Summary."""
-    try:
-        sock = open_exchange(job)
-        lines.write_object({"link": transport.link_of(job.target.transport, sock)})
-        os.read(gate, 1)
-        samples = _measure(job, sock)
-        lines.write_object({"state": "done"})
-        if samples is not None:
-            lines.write_object({"summary": pingpong.summarize(samples)})
-    except Exception as error:
-        lines.write_object({"error": explain(error, job.target.address, job.target.port)})
-
-
 class Clients:
     """N connected client processes, which end with close() at the latest."""
 
@@ -75,7 +53,10 @@ class Clients:
         gate, self._gate = os.pipe()
         try:
             for _index in range(connections):
-                self._spawn(gate)
+                ours, theirs = socket.socketpair()
+                self._reports[ours] = wire.Lines(ours)
+                with theirs:
+                    self._pids.append(daemon.fork(self._live, gate, wire.Lines(theirs)))
         except OSError as error:
             self.close()
             raise MeasureError(
@@ -84,20 +65,27 @@ class Clients:
         finally:
             os.close(gate)
 
-    def _spawn(self, gate):
-        ours, theirs = socket.socketpair()
-        self._reports[ours] = wire.Lines(ours)
-        with theirs:
-            self._pids.append(daemon.fork(self._live, gate, wire.Lines(theirs)))
-
-    def _live(self, gate, report):
-        """In the new process."""
+    def _live(self, gate, lines):
+        """In the new process: connect, report it, wait for the gate, work, report the end and the Summary."""
+        job = self._job
         # Without its parent the process ends by itself.
-        signal.alarm(int(self._job.timeout) + 60)
+        signal.alarm(int(job.timeout) + 60)
         for ours in self._reports:
             ours.close()
         os.close(self._gate)
-        _work(self._job, gate, report)
+        try:
+            sock = open_exchange(job)
+            lines.write_object({"link": transport.link_of(job.target.transport, sock)})
+            os.read(gate, 1)
+            if job.stream is None:
+                samples = pingpong.exchange(sock, job.size, job.loops, job.response, job.rate)
+                lines.write_object({"state": "done"})
+                lines.write_object({"summary": pingpong.summarize(samples)})
+            else:
+                (pingpong.fetch_stream if job.stream == "in" else pingpong.send_stream)(sock, job.size, job.loops)
+                lines.write_object({"state": "done"})
+        except Exception as error:
+            lines.write_object({"error": explain(error, job.target.address, job.target.port)})
 
     def _answers(self):
         """The next answer of every process; MeasureError at the first error or missing one, or at the deadline."""

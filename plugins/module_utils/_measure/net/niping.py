@@ -34,28 +34,10 @@ _RATE_UNITS = {
 }
 _FIGURE = re.compile(r"^\s*(avg|max|min|av2|tr2?|bw2?)\s+%s\s+([A-Za-z]+(?:/[A-Za-z]+)?)\s*$" % programs.FIGURE)
 _LENGTH = re.compile(r"send and receive\s+\d+\s+messages?\s+\(len\s+([0-9]{1,9})\)")
-_BLOCK_LINE = re.compile(r"^\*\s+(ERROR|RC|DETAIL|ERRNO TEXT)\s+(\S.*)")
+_BLOCK = ("ERROR", "RC", "DETAIL", "ERRNO TEXT")
+_BLOCK_LINE = re.compile(r"^\*\s+(%s)\s+(\S.*)" % "|".join(_BLOCK))
 _HARMLESS = re.compile(r"recv would block \(errno=EAGAIN\)")
 _ERROR_LINE = re.compile(r"^\*\*\*\s*ERROR\s*(?:=>)?\s*(\S.*)")
-
-_RETURN_CODES = {
-    -2: ("NIEHOST_UNKNOWN", "the host name is unknown"),
-    -3: ("NIESERV_UNKNOWN", "the service name is unknown"),
-    -4: ("NIESERV_USED", "the port is in use"),
-    -5: ("NIETIMEOUT", "no answer in time"),
-    -6: ("NIECONN_BROKEN", "the connection was broken"),
-    -7: ("NIETOO_SMALL", "the buffer is too small"),
-    -8: ("NIEINVAL", "an argument is not valid"),
-    -9: ("NIEWAKEUP", "woken up"),
-    -10: ("NIECONN_REFUSED", "the connection was refused: nothing listens there"),
-    -11: ("NIEPING", "a ping arrived"),
-    -12: ("NIECONN_PENDING", "the connection is still being made"),
-    -13: ("NIEVERSION", "the versions do not match"),
-    -14: ("NIEMYHOSTNAME", "this host's own name is unknown"),
-    -15: ("NIENOFREEPORT", "no port is free"),
-    -16: ("NIEMYHOST_VERIFY", "this host's own name could not be verified"),
-    **dict.fromkeys((-92, -93, -94), (None, "the SAProuter could not connect to the server")),
-}
 
 
 def server_argv(binary, _address, port):
@@ -66,12 +48,6 @@ def server_argv(binary, _address, port):
 def client_argv(binary, host, port, size, loops):
     """niping's client: ``loops`` round trips of ``size`` bytes to a server."""
     return [binary, "-c", "-H", host, "-S", str(port), "-B", str(size), "-L", str(loops)]
-
-
-def explain_code(code):
-    """A return code of SAP's network interface layer in words."""
-    name, meaning = _RETURN_CODES.get(code, (None, "an unknown code"))
-    return "RC %d%s, %s" % (code, " " + name if name else "", meaning)
 
 
 def parse_error(text):
@@ -88,28 +64,23 @@ def parse_error(text):
             plain = match.group(1)
     if "ERROR" not in block:
         return None if plain is None else "niping: " + plain
-    parts = [block["ERROR"]]
-    if re.match(r"-?[0-9]{1,9}\Z", block.get("RC", "")):
-        parts.append(explain_code(int(block["RC"])))
-    parts += [block[key] for key in ("DETAIL", "ERRNO TEXT") if key in block]
+    parts = [("RC " if key == "RC" else "") + block[key][:200] for key in _BLOCK if key in block]
     return "niping: " + "; ".join(parts)
-
-
-def _step(digits):
-    """One step of the last digit of a printed number."""
-    return 10.0 ** -len(digits.partition(".")[2])
 
 
 # A printed figure with half a step of its last digit.
 _Printed = namedtuple("_Printed", "value half_step")
 
 
+def _printed(digits, factor):
+    return _Printed(float(digits) * factor, 10.0 ** -len(digits.partition(".")[2]) * factor / 2)
+
+
 def _time(values, key):
     digits, unit = values[key]
-    factor = _TIME_UNITS.get(unit.lower())
-    if factor is None:
+    if unit.lower() not in _TIME_UNITS:
         raise MeasureError("niping printed %s in the unknown unit %s" % (key, unit))
-    return _Printed(float(digits) * factor, _step(digits) * factor / 2)
+    return _printed(digits, _TIME_UNITS[unit.lower()])
 
 
 def _rates(digits, unit):
@@ -117,7 +88,7 @@ def _rates(digits, unit):
     base, _slash, per = unit.lower().partition("/")
     if per not in ("s", "sec") or base not in _RATE_UNITS:
         raise MeasureError("niping printed a throughput in the unknown unit %s" % unit)
-    return [_Printed(float(digits) * size / 1024.0, _step(digits) * size / 2048.0) for size in _RATE_UNITS[base]]
+    return [_printed(digits, size / 1024.0) for size in _RATE_UNITS[base]]
 
 
 def _consistent(rate, round_trip, size):

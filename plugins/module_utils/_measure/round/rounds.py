@@ -156,9 +156,13 @@ def measure_workload(workload, plan, ends):
                 counted.append(round_trips)
     finally:
         left_behind = _problem(workload.finish)
+    names = ("name", "tool", "version", "bytes", "loops", "connections", "argv", "unit")
+    described = {name: getattr(workload, name) for name in names}
+    described.update(control=False, params=dict(workload.params), metric=dict(workload.metric._asdict()))
+    described.update({"set": workload.family}, **({"transport": workload.transport} if workload.transport else {}))
     record = {
         "schema": SCHEMA,
-        "workload": _description(workload),
+        "workload": described,
         "protocol": dict(_PROTOCOL, runs=plan.runs, warmup=plan.warmup, run_seconds=plan.run_seconds),
         "started": started,
         "finished": utc_now(),
@@ -167,13 +171,6 @@ def measure_workload(workload, plan, ends):
     if counted:
         record["histogram_us"] = histogram.merge(counted)
     return dict(record, left_behind=left_behind) if left_behind else record
-
-
-def _description(workload):
-    values = {name: getattr(workload, name) for name in ("name", "tool", "version", "bytes", "loops", "connections")}
-    values.update(control=False, argv=workload.argv, unit=workload.unit, params=dict(workload.params))
-    values.update(metric=dict(workload.metric._asdict()), set=workload.family)
-    return dict(values, transport=workload.transport) if workload.transport else values
 
 
 def measure_control(plan, own_meter=None):
@@ -186,14 +183,6 @@ def measure_control(plan, own_meter=None):
     record["workload"]["control"] = True
     record["peer"] = CONTROL_PEER
     return record
-
-
-def _idle(ends, seconds):
-    if not seconds or ends.gone:
-        return {"client": None, "server": None}
-    before = ends.known()
-    time.sleep(seconds)
-    return _between(counters.cpu_between, before, ends.known())
 
 
 def _own_address(address):
@@ -246,7 +235,11 @@ def measure_round(plan, workloads, channel=None):
         ends = Ends(channel, own_meter)
         both, first = _begin(ends, channel)
         with_control = plan.control and not ends.gone
-        idle = _idle(ends, plan.idle_seconds)
+        idle = {"client": None, "server": None}
+        if plan.idle_seconds and not ends.gone:
+            before = ends.known()
+            time.sleep(plan.idle_seconds)
+            idle = _between(counters.cpu_between, before, ends.known())
         records = [measure_workload(workload, plan, ends) for workload in rotated(workloads, plan.round)]
         if channel is None:
             for record in records:

@@ -70,8 +70,11 @@ def _start_program(argv_of, address, port, avoid, guardian):
     """
 
     def begin():
+        """What it prints to a file ends it (SIGXFSZ) if it is too long. No server writes other files."""
         guardian.started()
-        _limit_files()
+        hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+        most = commands.MOST if hard == resource.RLIM_INFINITY else min(hard, commands.MOST)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
     # The port has to be free on every address: some programs listen on all of them.
     listeners, number = serving.listen(serving.ALL, port, avoid)
@@ -86,13 +89,6 @@ def _start_program(argv_of, address, port, avoid, guardian):
         output.seek(0)
         said = programs.first_lines(output.read(4096).decode("utf-8", "replace"))
     raise MeasureError("%s did not come up as a server on port %d: %s" % (argv[0], number, said))
-
-
-def _limit_files():
-    """In the child: end it (SIGXFSZ) if it prints too much to a file. No server writes other files."""
-    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    most = commands.MOST if hard == resource.RLIM_INFINITY else min(hard, commands.MOST)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
 
 
 def _accepts(child, address, port):
@@ -170,15 +166,6 @@ def is_running(session):
     return processes.is_same(session["pid"], session["start_time"])
 
 
-def _asked_to_stop(session):
-    """False if the server hangs, or another program answers at its port."""
-    with contextlib.closing(wire.Channel(local_target(session))) as channel:
-        try:
-            return bool(channel.request("stop"))
-        except MeasureError:
-            return False
-
-
 def stop(session):
     """End the server of this session on its own host; False if it had ended already.
 
@@ -187,8 +174,10 @@ def stop(session):
     """
     if not is_running(session):
         return False
-    if _asked_to_stop(session) and processes.wait_gone(session["pid"], session["start_time"], 8.0):
-        return True
+    # a server may hang, or another program answer at its port
+    with contextlib.closing(wire.Channel(local_target(session))) as channel, contextlib.suppress(MeasureError):
+        if channel.request("stop") and processes.wait_gone(session["pid"], session["start_time"], 8.0):
+            return True
     try:
         ended = processes.end(session["pid"], session["start_time"])
     except PermissionError as error:

@@ -41,22 +41,19 @@ class Cpus:
     def remarks(self, mask):
         """Sentences on the entitlement of the CPUs of a mask, and on what cpus: entitled means on this host now."""
         low = [cpu for cpu in self._levels.get("low", ()) if mask >> cpu & 1]
-        sentences = []
-        if low:
-            sentences.append(
-                "the mask holds the vertical:low CPUs %s, which get only the time that other LPARs leave; "
-                "cpus: entitled leaves them out" % cpu_lists.format_list(low)
-            )
-        if self._params["cpus"] == "entitled" and self._params["state"] == "present":
-            levels = [level for level in entitlement.LEVELS if level in self._levels]
-            split = ["%s %s" % (level, cpu_lists.format_list(self._levels[level])) for level in levels]
-            sentences.append(
-                "entitlement now: %s%s; PR/SM can move it: verify regularly"
-                % (", ".join(split), entitlement.entitled_text(self._host, self._states))
-                if split
-                else "no CPU is polarized vertically, so entitled takes all online ones"
-            )
-        return sentences
+        held = (
+            "the mask holds the vertical:low CPUs %s, which get only the time that other LPARs leave; cpus: entitled "
+            "leaves them out"
+        )
+        sentences = [held % cpu_lists.format_list(low)] if low else []
+        if self._params["cpus"] != "entitled" or self._params["state"] != "present":
+            return sentences
+        levels = [level for level in entitlement.LEVELS if level in self._levels]
+        split = ", ".join("%s %s" % (level, cpu_lists.format_list(self._levels[level])) for level in levels)
+        if not split:
+            return sentences + ["no CPU is polarized vertically, so entitled takes all online ones"]
+        text = entitlement.entitled_text(self._host, self._states)
+        return sentences + ["entitlement now: %s%s; PR/SM can move it: verify regularly" % (split, text)]
 
     def _entitled(self):
         unknown = self._levels.get("unknown")

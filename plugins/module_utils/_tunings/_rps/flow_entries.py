@@ -1,23 +1,18 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The table of Receive Flow Steering, of which a system has one: the sysctl net.core.rps_sock_flow_entries."""
+"""The one table of Receive Flow Steering of a system: the sysctl net.core.rps_sock_flow_entries."""
 
 import re
 
 from ..._engine.tuning import RUNNING, Knob
-from ..._host.drop_ins import own_path
 from ..._machine.other_settings import SystemKnob
 from .._sysctls import SysctlTuning
 from .._system import sysctl_path
 
 FLOW_ENTRIES = "net.core.rps_sock_flow_entries"
-FLOW_KNOB = SystemKnob(
-    FLOW_ENTRIES,
-    sysctl_path(FLOW_ENTRIES),
-    re.compile(
-        r"""echo\s+["']?(\d+)["']?\s*>\s*\S*rps_sock_flow_entries|rps_sock_flow_entries\b(?:\s*[=:]\s*["']?(\d+)\b)?"""
-    ),
-    own_path("sysctl.d", "rps"),
+FLOW_FILE = sysctl_path(FLOW_ENTRIES)
+_SETS_IT = re.compile(
+    r"""echo\s+["']?(\d+)["']?\s*>\s*\S*rps_sock_flow_entries|rps_sock_flow_entries\b(?:\s*[=:]\s*["']?(\d+)\b)?"""
 )
 
 
@@ -39,7 +34,7 @@ class FlowEntries(SysctlTuning):
 
     name = "rps"
     subject = FLOW_ENTRIES
-    paths = {FLOW_ENTRIES: FLOW_KNOB.path}
+    paths = {FLOW_ENTRIES: FLOW_FILE}
     defaults = {FLOW_ENTRIES: "0"}
     stored_as = "sysctl.d"
     header = "# Receive Flow Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
@@ -49,15 +44,14 @@ class FlowEntries(SysctlTuning):
         return {} if number is None else {FLOW_ENTRIES: str(rounded(number))}
 
     def refusal(self):
-        if self.host.value(FLOW_KNOB.path) is None:
-            return "unsupported", "this kernel or network namespace has no %s" % FLOW_ENTRIES
-        return None, ""
+        lacks = self.host.value(FLOW_FILE) is None
+        return ("unsupported", "this kernel or network namespace has no %s" % FLOW_ENTRIES) if lacks else (None, "")
 
     def running_knobs(self):
-        return [Knob(FLOW_KNOB.path, RUNNING, "value", FLOW_ENTRIES, self.host.value(FLOW_KNOB.path))]
+        return [Knob(FLOW_FILE, RUNNING, "value", FLOW_ENTRIES, self.host.value(FLOW_FILE))]
 
     def system_knob(self, item):
-        return FLOW_KNOB
+        return SystemKnob(FLOW_ENTRIES, FLOW_FILE, _SETS_IT, self.file("sysctl.d"))
 
     def want(self, subject):
         super().want(subject)

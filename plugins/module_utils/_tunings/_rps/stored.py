@@ -9,9 +9,20 @@ import re
 from ..._engine.tuning import InputError
 from ..._host import cpu_lists
 from ..._host.host import Once
-from ..._machine import hardware, other_settings
-from ..._machine.boot_sources import path_of, sysctls, systemd_version
-from ..._machine.other_settings import conflict
+from ..._machine import hardware
+from ..._machine.boot_sources import path_of, sysctls
+from ..._machine.other_settings import (
+    Setting,
+    boot_scripts,
+    command_line,
+    conflict,
+    ini_files,
+    of_tuned,
+    tmpfiles,
+    udev_match,
+    udev_rules,
+    units,
+)
 from ..._machine.services import LEAVES_VERTICAL_ALONE, hotplug_conflicts
 from .interfaces import NET, is_plain, queue_path
 
@@ -24,8 +35,6 @@ RULES_HEADER = (
     "# a rule for queues sets those that come later.\n"
 )
 MOST_QUEUES = 64
-# the first systemd with ReceivePacketSteeringCPUMask= (NEWS)
-_LINK_MASKS = 256
 LATE_QUEUES = "sets only the first mask of receive queues that are made later; the stored rule then replaces it"
 _SETS_MASK = re.compile(
     r"""echo\s+(?:-n\s+)?["']?([0-9a-fA-F,]+)["']?\s*>\s*\S*rps_(?:cpus|default_mask)"""
@@ -83,26 +92,19 @@ class Others:
     def __init__(self, host):
         self._host = host
         host = Once(host)
-        parameter = other_settings.command_line(host, "sysctl." + DEFAULT_MASK)
+        parameter = command_line(host, "sysctl." + DEFAULT_MASK)
         self._defaults = [parameter] if parameter else []
         self._defaults += [setting for _path, setting in sysctls(host, path_of(DEFAULT_MASK)) if setting.value]
-        version = systemd_version(host)
-        known = version is None or version >= _LINK_MASKS
-        self._links = list(other_settings.ini_files(host, "systemd/network", ".link")) if known else []
-        self._rules = [rule for rule in other_settings.udev_rules(host, "rps_cpus") if rule[0] != RULES]
-        self._tmpfiles = list(other_settings.tmpfiles(host))
-        # (what, Setting, wins)
-        self._late = [
-            ("tuned", setting, "yes" if enabled else "possible")
-            for enabled, setting in other_settings.of_tuned(host, _SETS_MASK)
-        ]
-        # the interface that a unit or a script means is mostly unknown
-        self._late += [("unit", setting, "possible") for _runs, setting in other_settings.units(host, _SETS_MASK)]
+        # systemd reads their masks from version 256 on (NEWS)
+        self._links = list(ini_files(host, "systemd/network", ".link"))
+        self._rules = [rule for rule in udev_rules(host, "rps_cpus") if rule[0] != RULES]
+        self._tmpfiles = list(tmpfiles(host))
+        # (what, Setting, wins); the interface that a unit or a script means is mostly unknown
+        self._late = [("tuned", one, "yes" if runs else "possible") for runs, one in of_tuned(host, _SETS_MASK)]
+        self._late += [("unit", setting, "possible") for _runs, setting in units(host, _SETS_MASK)]
+        self._late += [("boot script", setting, "possible") for setting in boot_scripts(host, _SETS_MASK)]
         vertical = host.value("/sys/devices/system/cpu/dispatching") == "1"
         self._hotplug = hotplug_conflicts(host, LOSES_CPUS, LEAVES_VERTICAL_ALONE if vertical else None)
-        self._late += [
-            ("boot script", setting, "possible") for setting in other_settings.boot_scripts(host, _SETS_MASK)
-        ]
 
     def conflicts(self, name, queues):
         """Those of one interface, as conflict(), in the order in which they act at boot."""
@@ -148,7 +150,7 @@ def _link_match(host, name, matches):
     for key, settings in matches.items():
         words = " ".join(setting.value for setting in settings)
         if key == "OriginalName":
-            sure = sure and other_settings.udev_match(words, name, None)
+            sure = sure and udev_match(words, name, None)
         else:
             sure = sure and key in ("MACAddress", "PermanentMACAddress") and address in words.lower().split()
     return "yes" if sure else "maybe"
@@ -161,13 +163,10 @@ def _link_mask(host, texts):
     """
     cpus = set()
     for text in texts:
-        if text in ("", "disable"):
-            cpus = set()
-            continue
-        try:
-            cpus.update(cpu_lists.online(host) if text == "all" else cpu_lists.parse_list(re.sub(r"[\s,]+", ",", text)))
-        except ValueError:
+        more = cpu_lists.online(host) if text == "all" else cpu_lists.list_or_none(re.sub(r"[\s,]+", ",", text))
+        if more is None and text not in ("", "disable"):
             return None
+        cpus = set() if more is None else cpus.union(more)
     return cpu_lists.format_mask(cpu_lists.mask_of(cpus), cpu_lists.width(host))
 
 
@@ -182,18 +181,11 @@ def _udev_conflicts(host, name, udev_rules):
         program = any(token.key in ("RUN", "PROGRAM") and "rps_cpus" in token.value for token in tokens)
         if not writes and not program:
             continue
-        later = os.path.basename(file) > os.path.basename(RULES)
-        on_queues = any(token.key == "SUBSYSTEM" and token.value == "queues" for token in tokens)
-        if program:
-            wins = "yes"  # programs run after the last rule
-        elif on_queues:
-            wins = "possible" if later else "no"  # lost if the interface is renamed at boot
-        else:
-            wins = "yes" if later else "no"
-        if relevance == "maybe" and wins == "yes":
-            wins = "possible"
-        value = writes[-1].value if writes else None
-        found.append(conflict("udev rule", other_settings.Setting(file, line, "", value), wins))
+        # programs run after the last rule; one on queues is lost if the interface is renamed at boot
+        acts = program or os.path.basename(file) > os.path.basename(RULES)
+        sure = program or not any(token.key == "SUBSYSTEM" and token.value == "queues" for token in tokens)
+        wins = "no" if not acts else "yes" if sure and relevance == "yes" else "possible"
+        found.append(conflict("udev rule", Setting(file, line, "", writes[-1].value if writes else None), wins))
     return found
 
 
@@ -213,13 +205,13 @@ def _relevance(host, name, tokens):
             continue
         label = token.key + ("{%s}" % token.attribute if token.attribute else "")
         if label == "ACTION":
-            if token.operator == "==" and not other_settings.udev_match(token.value, "add"):
+            if token.operator == "==" and not udev_match(token.value, "add"):
                 return "no"
         elif label == "KERNEL":
             # an interface may have another kernel name at boot; the name of a queue is rx-N
-            maybe = maybe or not (other_settings.udev_match(token.value, name) or token.value.startswith("rx-"))
+            maybe = maybe or not (udev_match(token.value, name) or token.value.startswith("rx-"))
         elif label in known:
-            if other_settings.udev_match(token.value, known[label]) != (token.operator == "=="):
+            if udev_match(token.value, known[label]) != (token.operator == "=="):
                 return "no"
         else:
             maybe = True

@@ -18,7 +18,6 @@ from ..._engine.tuning import STORED, Knob
 from ..._host.drop_ins import DropIn, temporaries
 from ..._host.host import HostError
 from ..._machine.boot_sources import runs_systemd
-from ..._machine.smc_tables import ENTRY
 
 SERVICE = OWN_UNIT + "smc.service"
 UNIT = "%s/%s" % (UNITS, SERVICE)
@@ -94,11 +93,6 @@ class BootService:
             # with the Python of that machine, not of this one
             command = there.group(1)
         return "[Unit]\nBefore=%s\n[Service]\nExecStart=%s" % (" ".join(_BEFORE + names), command)
-
-    @staticmethod
-    def entry(words):
-        """The block of an entry; words: see smc_tables.main()."""
-        return ENTRY + words
 
     def _program(self):
         if self._bytes is None:

@@ -26,6 +26,7 @@ from .._profiles.values import read_profile
 LIBRARY = "libsmc-preload.so"
 VARIABLE = "LD_PRELOAD"
 NOT_LOADED = "not loaded"
+_SET = VARIABLE + "="
 _FOLDERS = ("/lib64", "/usr/lib64", "/lib", "/usr/lib")
 # the folders of an architecture in Debian and Ubuntu
 _MULTIARCH = ("/lib", "/usr/lib")
@@ -62,8 +63,7 @@ def chosen(host, names, known, users):
     """{real path of a profile: Instance} of the named instances, PRD_00 or the path of a profile. Raises InputError."""
     found = {}
     for name in names:
-        path = _profile_of(name, known)
-        path = target(host, path)
+        path = target(host, _profile_of(name, known))
         readers = [] if users.is_default(path) else users.of(path)
         if not readers:
             raise InputError(
@@ -165,9 +165,8 @@ def _loaded(host, subject):
     What else is known of its processes goes to subject.told.
     """
     instance, found = subject.instance, processes.of_instance(host, subject.instance)
-    name = title(instance)
+    name, knob = title(instance), RunningParameter(subject.name, VARIABLE, VARIABLE, instance, None)
     if host.capture and not (found and all(host.exists("/proc/%d/maps" % one.pid) for one in found)):
-        knob = _loaded_knob(subject, None)
         subject.unknown[knob.key] = "the capture does not tell which libraries the processes have loaded"
         return [knob]
     if not found:
@@ -175,33 +174,23 @@ def _loaded(host, subject):
         return []
     try:
         loaded = {one.pid: _MAPPED.search(host.read("/proc/%d/maps" % one.pid) or "") is not None for one in found}
-        started = [one.pid for one in found if _has_variable(host.read("/proc/%d/environ" % one.pid) or "")]
+        texts = [(host.read("/proc/%d/environ" % one.pid) or "").split("\0") for one in found]
+        started = any(has_library(entry[len(_SET) :]) for text in texts for entry in text if entry.startswith(_SET))
     except HostError as error:
         subject.told.append("whether %s has loaded %s is not known (%s)" % (name, LIBRARY, error))
         return []
     used = [one for one in found if loaded[one.pid]]
     others = [one for one in found if not loaded[one.pid]]
-    subject.ignored = bool(started) and not used
+    subject.ignored = started and not used
     if used and others:
         words = ", ".join("%s (%d)" % (one.program, one.pid) for one in others[:_MOST])
         more = " and %d more" % (len(others) - _MOST) if len(others) > _MOST else ""
-        subject.told.append(
-            "%d of %d processes of %s have loaded %s; without it: %s%s"
-            % (len(used), len(found), name, LIBRARY, words, more)
-        )
+        sentence = "%d of %d processes of %s have loaded %s; without it: %s%s"
+        subject.told.append(sentence % (len(used), len(found), name, LIBRARY, words, more))
     if not host.capture:
         subject.told += _connections(host, name, [one.pid for one in found])
-    return [_loaded_knob(subject, LIBRARY if used else NOT_LOADED)]
-
-
-def _loaded_knob(subject, value):
-    return RunningParameter(subject.name, VARIABLE, VARIABLE, subject.instance, value)
-
-
-def _has_variable(text):
-    return any(
-        entry.startswith(VARIABLE + "=") and has_library(entry[len(VARIABLE) + 1 :]) for entry in text.split("\0")
-    )
+    knob.now = knob.wanted = LIBRARY if used else NOT_LOADED
+    return [knob]
 
 
 def _connections(host, name, pids):

@@ -30,13 +30,13 @@ _MODULES_HEADER = (
     "# Loaded before instances open SMC sockets, kept by zpower.sap_tuning.smc: change it there, not here.\n"
 )
 _PRESENT = "present"
+_UEID = "ueid"
 # the end of the items of stored entries
 _AT_BOOT = " at boot"
-_RUNNING = re.compile(r"^smc pnet (%s|%s) (\S+)\Z|^smc ueid (\S+)\Z" % (INTERFACE, DEVICE))
+_RUNNING = re.compile(r"^smc (?:pnet (%s|%s)|(ueid)) (\S+)\Z" % (INTERFACE, DEVICE))
 _ENTRY_TEXT = re.compile(r"^[A-Z0-9]{1,16}( port 2)?\Z")
 # the unit's lines, see smc_tables.main()
-_LINE = re.compile(r"^%s(?:%s|%s) \S+ ([A-Z0-9]+) ([0-9])\Z" % (smc_tables.ENTRY, INTERFACE, DEVICE))
-_UEID_LINE = re.compile(r"^%sueid \S+\Z" % smc_tables.ENTRY)
+_LINE = re.compile(r"^%s(?:(?:%s|%s) \S+ ([A-Z0-9]+) ([0-9])|ueid \S+)\Z" % (smc_tables.ENTRY, INTERFACE, DEVICE))
 
 _LOAD_TIMEOUT_S = 60
 
@@ -66,8 +66,17 @@ def is_live(host):
     return host.root == "/"
 
 
+def _parse_key(key):
+    """(kind, name) of the entry that a running knob is of; None for another key."""
+    match = _RUNNING.match(key)
+    return match and (match.group(1) or match.group(2), match.group(3))
+
+
 class Network:
-    """The kernel's subjects of the tuning smc. params: its own; remembered: the journal's keys on the way back."""
+    """The kernel's subjects of the tuning smc. params: its own; remembered: the journal's keys on the way back.
+
+    An entry is an interface or device with a PNET ID, or a UEID; the unit has a block for each: "interface enc1000".
+    """
 
     def __init__(self, host, params):
         self.host = host
@@ -78,6 +87,12 @@ class Network:
         self.drop_ins = (self.modules,) + self.service.drop_ins
         self.entries = {} if self.restoring else parse_pnet_ids(params["pnet_ids"] or [])
         self.ueids = [] if self.restoring else parse_ueids(params["ueids"] or [])
+        # {(kind, name): (running value, words of the unit's line)} of the request
+        self.asked = {
+            key: (entry_text(self.entries[key]), "%s %s %s %d" % (key + self.entries[key]))
+            for key in sorted(self.entries)
+        }
+        self.asked.update(((_UEID, name), (_PRESENT, "%s %s" % (_UEID, name))) for name in self.ueids)
         self.preconditions = Preconditions(host, self.entries)
         # the entries that a change takes away for a moment
         self._taken_path = os.path.join(folder_of(platform.system()), "smc.pnet_ids")
@@ -95,16 +110,20 @@ class Network:
         return self.service.owns(key) or key.startswith(("smc pnet ", "smc ueid ", MODULES + " "))
 
     def legible(self, key, text):
-        match = _RUNNING.match(key)
-        if not match or text is None:
+        entry = _parse_key(key)
+        if not entry or text is None:
             return True
-        return text == _PRESENT if match.group(3) else _ENTRY_TEXT.match(text) is not None
+        return text == _PRESENT if entry[0] == _UEID else _ENTRY_TEXT.match(text) is not None
 
     def marked(self):
         found = [(KERNEL, self._module(name)) for name in self.modules.blocks()]
         found += [(KERNEL, knob) for knob in self.service.frame() if knob.now is not None]
         blocks = [block for block in self.service.unit.blocks() if block != START]
-        return found + [(UEIDS if _is_ueid(block) else PNET_IDS, self._line(block)) for block in blocks]
+        return found + [(self._subject_of(block.split()[0]), self._line(block)) for block in blocks]
+
+    @staticmethod
+    def _subject_of(kind):
+        return UEIDS if kind == _UEID else PNET_IDS
 
     def temporaries(self):
         return temporaries(self.host, MODULES) + temporaries(self.host, self._taken_path) + self.service.temporaries()
@@ -115,33 +134,28 @@ class Network:
         """One subject as it is now."""
         subject = Subject(name)
         subject.restart = "none"
-        subject.wanted = {} if self.restoring else self._request(name)
-        unknown = unknown_kernel(self.host)
+        if not self.restoring:
+            pnet_ids = {"%s %s" % key: self.asked[key][0] for key in self.entries}
+            subject.wanted = {KERNEL: {"state": "present"}, PNET_IDS: pnet_ids, UEIDS: {"ueids": self.ueids}}[name]
+        unknown, reason = unknown_kernel(self.host), "" if self.restoring else kernel_ready(self.host)
         if unknown:
             subject.verdict, subject.reason = "unknown", "whether the kernel has SMC is not known: %s" % unknown
-            return subject
-        reason = "" if self.restoring else kernel_ready(self.host)
-        if reason:
+        elif reason:
             subject.verdict, subject.reason = "unsupported", reason
-            return subject
-        {KERNEL: self._observe_kernel, PNET_IDS: self._observe_pnet_ids, UEIDS: self._observe_ueids}[name](subject)
+        elif name == KERNEL:
+            self._observe_kernel(subject)
+        else:
+            self._observe_table(subject)
         return subject
 
-    def _request(self, name):
-        if name == PNET_IDS:
-            return {"%s %s" % key: entry_text(self.entries[key]) for key in sorted(self.entries)}
-        return {"ueids": self.ueids} if name == UEIDS else {"state": "present"}
-
     def _observe_kernel(self, subject):
-        names = MODULE_NAMES if self.restoring else self._modules_at_boot()
-        subject.knobs = [self._module(name) for name in names]
-        asked = bool(self.entries or self.ueids)
-        if self.restoring or (asked and self.service.usable()):
+        subject.knobs = [self._module(name) for name in (MODULE_NAMES if self.restoring else self._modules_at_boot())]
+        if self.restoring or (self.asked and self.service.usable()):
             subject.knobs += self.service.frame()
         if self.restoring:
             return
-        self.preconditions.tell(subject, self._table())
-        if asked and not self.service.usable() and not self.host.lacking(UNITS):
+        self.preconditions.tell(subject, self._pnet_ids())
+        if self.asked and not self.service.usable() and not self.host.lacking(UNITS):
             subject.remarks.append("this host has no systemd, so nothing keeps PNET IDs and UEIDs over a reboot")
 
     def _modules_at_boot(self):
@@ -150,9 +164,12 @@ class Network:
         # a name that the kernel lacks would be an error at each boot
         return [smc_hardware.MODULE] + [name for name in smc_hardware.modules(self.host) if name != smc_hardware.MODULE]
 
-    def _table(self):
+    def _has_tables(self):
+        return is_live(self.host) and smc_sockets.kernel_has_smc(self.host)
+
+    def _pnet_ids(self):
         """The kernel's PNET IDs; empty without SMC in the kernel, and for a captured root. Raises HostError."""
-        if not is_live(self.host) or not smc_sockets.kernel_has_smc(self.host):
+        if not self._has_tables():
             return {}
         try:
             found = self._taken() if self.restoring else {}
@@ -161,29 +178,41 @@ class Network:
         except OSError as error:
             raise refused("cannot read the kernel's PNET IDs", error) from error
 
-    def _observe_pnet_ids(self, subject):
-        table = self._table()
-        asked = sorted(self.entries)
-        if self.restoring:
-            found = [_RUNNING.match(key) for key in self.remembered]
-            asked = [match.group(1, 2) for match in found if match and match.group(1)]
-        for kind, name in asked:
-            if not self.restoring and self._leave_to_hardware(subject, kind, name):
+    def _ueids(self):
+        """The same of the kernel's UEIDs. Raises UnsupportedError too."""
+        try:
+            return smc_tables.ueids() if self._has_tables() else []
+        except OSError as error:
+            if error.errno == errno.EOPNOTSUPP and not self.restoring:
+                raise UnsupportedError(_NO_UEIDS, error.errno) from error
+            raise refused("cannot read the kernel's UEIDs", error) from error
+
+    def _observe_table(self, subject):
+        """Add the knobs of the entries of a table, running and stored, or sentences."""
+        keys = list(filter(None, map(_parse_key, self.remembered))) if self.restoring else list(self.asked)
+        keys = [key for key in keys if self._subject_of(key[0]) == subject.name]
+        if subject.name == UEIDS:
+            try:
+                now = dict.fromkeys(((_UEID, name) for name in self._ueids()), _PRESENT)
+            except UnsupportedError as error:
+                subject.verdict, subject.reason = "unsupported", str(error)
+                return
+            self._check_room(now, keys)
+        else:
+            now = {key: entry_text(entry) for key, entry in self._pnet_ids().items()}
+        for key in keys:
+            if not self.restoring and self._leave_to_hardware(subject, *key):
                 continue
-            item = "%s %s" % (kind, name)
-            subject.knobs += self._entry("smc pnet " + item, item, item, entry_text(table.get((kind, name))))
-        self._complete(subject, (INTERFACE + " ", DEVICE + " "))
-
-    def _entry(self, key, item, block, now):
-        """The knobs of one entry, running and stored."""
-        running = [Knob(key, RUNNING, item, key, now)] if is_live(self.host) or self.host.capture else []
-        return running + ([self._line(block)] if self.service.usable() and not self.restoring else [])
-
-    def _complete(self, subject, beginnings):
-        """Add the knobs of the unit's lines that the journal knows, or sentences."""
+            block = "%s %s" % key
+            name, item = ("smc " + block, key[1]) if subject.name == UEIDS else ("smc pnet " + block, block)
+            if is_live(self.host) or self.host.capture:
+                subject.knobs.append(Knob(name, RUNNING, item, name, now.get(key)))
+            if self.service.usable() and not self.restoring:
+                subject.knobs.append(self._line(block))
         if self.restoring:
-            keys = [key[len(UNIT) + 1 :] for key in self.remembered if key.startswith(UNIT + " ")]
-            subject.knobs += [self._line(block) for block in keys if block.startswith(beginnings)]
+            blocks = [key[len(UNIT) + 1 :] for key in self.remembered if key.startswith(UNIT + " ")]
+            kinds = (_UEID,) if subject.name == UEIDS else (INTERFACE, DEVICE)
+            subject.knobs += [self._line(block) for block in blocks if block.partition(" ")[0] in kinds]
         elif self.host.capture:
             running = [knob.key for knob in subject.at(RUNNING)]
             subject.unknown.update(dict.fromkeys(running, "no capture holds the kernel's table"))
@@ -194,50 +223,34 @@ class Network:
 
     def _leave_to_hardware(self, subject, kind, name):
         """Whether the hardware gives it a PNET ID, which wins over the kernel's table; adds the sentence."""
-        pnet_id, port = self.entries[kind, name]
-        given = smc_hardware.hardware_id(self.host, kind, name, port)
-        if given is None:
-            return False
-        if given == pnet_id:
+        pnet_id, port = self.entries.get((kind, name), (None, 0))
+        given = smc_hardware.hardware_id(self.host, kind, name, port) if pnet_id else None
+        if given is not None and given == pnet_id:
             subject.remarks.append("the hardware gives %s %s the PNET ID %s, so nothing is set" % (kind, name, given))
-        else:
+        elif given is not None:
             subject.notes.append(
                 "the hardware gives %s %s the PNET ID %s, which no table overrides: ask for it, or change it in the "
                 "I/O configuration" % (kind, name, given)
             )
-        return True
+        return given is not None
 
-    def _observe_ueids(self, subject):
-        known = []
-        if is_live(self.host) and smc_sockets.kernel_has_smc(self.host):
-            try:
-                known = smc_tables.ueids()
-            except OSError as error:
-                if error.errno == errno.EOPNOTSUPP and not self.restoring:
-                    subject.verdict, subject.reason = "unsupported", _NO_UEIDS
-                    return
-                raise refused("cannot read the kernel's UEIDs", error) from error
-        names = self.ueids
-        if self.restoring:
-            names = [key.split()[2] for key in self.remembered if key.startswith("smc ueid ")]
-        missing = [name for name in names if name not in known]
-        if not self.restoring and len(known) + len(missing) > smc_tables.MOST_UEIDS:
+    def _check_room(self, now, keys):
+        """Raise InputError if the kernel has no room for all UEIDs."""
+        missing = [name for _kind, name in keys if (_UEID, name) not in now]
+        if not self.restoring and len(now) + len(missing) > smc_tables.MOST_UEIDS:
             raise InputError(
                 "ueids: the kernel keeps %d and has %s, so there is no room for %s: remove one (smcd ueid del, or "
                 "zpower.sap_tuning.rollback for those of this collection)"
-                % (smc_tables.MOST_UEIDS, ", ".join(known), ", ".join(missing))
+                % (smc_tables.MOST_UEIDS, ", ".join(name for _kind, name in now), ", ".join(missing))
             )
-        for name in names:
-            now = _PRESENT if name in known else None
-            subject.knobs += self._entry("smc ueid " + name, name, "ueid " + name, now)
-        self._complete(subject, ("ueid ",))
 
     def _module(self, name):
         key = "%s %s" % (MODULES, name)
         return Knob(key, STORED, "module " + name, key, self.modules.block(name))
 
     def _line(self, block):
-        return self.service.line(block, (block[len("ueid ") :] if _is_ueid(block) else block) + _AT_BOOT)
+        kind, _blank, name = block.partition(" ")
+        return self.service.line(block, (name if kind == _UEID else block) + _AT_BOOT)
 
     # plan
 
@@ -248,19 +261,16 @@ class Network:
             if subject.name == KERNEL:
                 module = knob.key.startswith(MODULES)
                 knob.wanted = knob.key[len(MODULES) + 1 :] if module else self.service.wanted(knob)
-            elif subject.name == UEIDS:
-                words = "ueid " + _entry_of(knob.item)
-                knob.wanted = _PRESENT if knob.place == RUNNING else self.service.entry(words)
+            elif knob.place == RUNNING:
+                knob.wanted = self.asked[_parse_key(knob.key)][0]
             else:
-                item = _entry_of(knob.item)
-                entry = self.entries[tuple(item.split())]
-                words = "%s %s %d" % ((item,) + entry)
-                knob.wanted = entry_text(entry) if knob.place == RUNNING else self.service.entry(words)
+                knob.wanted = smc_tables.ENTRY + self.asked[tuple(knob.key.split(" ")[1:])][1]
 
     def boot(self, subject, stored):
         """({item: value after the next boot}, [why it differs from the stored value])."""
         knobs = {knob.item: knob for knob in subject.knobs if knob.place == STORED}
-        values = {_entry_of(item): self.value(knobs[item], text) for item, text in stored.items() if text is not None}
+        texts = {item: text for item, text in stored.items() if text is not None}
+        values = {re.sub(_AT_BOOT + r"\Z", "", item): self.value(knobs[item], text) for item, text in texts.items()}
         reason = smc_hardware.blocked(self.host) if subject.name == KERNEL and values else ""
         return values, [reason] if reason else []
 
@@ -289,18 +299,18 @@ class Network:
     def _set_running(self, knob):
         if knob.wanted is not None:
             self.load()
-        kind, name, ueid = _RUNNING.match(knob.key).groups()
+        kind, name = _parse_key(knob.key)
         try:
-            if ueid:
-                smc_tables.set_ueid(ueid, knob.wanted is not None)
+            if kind == _UEID:
+                smc_tables.set_ueid(name, knob.wanted is not None)
             else:
                 self._set_pnet_id(kind, name, parse_entry(kind, knob.wanted))
         except OSError as error:
             if error.errno == errno.EOPNOTSUPP:
-                raise UnsupportedError(_NO_UEIDS if ueid else _NO_PNET_IDS, error.errno) from error
-            words = "UEID %s" % ueid if ueid else "PNET ID of %s %s" % (kind, name)
+                raise UnsupportedError(_NO_UEIDS if kind == _UEID else _NO_PNET_IDS, error.errno) from error
+            words = "UEID %s" % name if kind == _UEID else "PNET ID of %s %s" % (kind, name)
             failed = refused("cannot set the %s to %s" % (words, knob.wanted or "none"), error)
-            raise explained(failed, _UEID_ERRORS if ueid else _PNET_ERRORS) from error
+            raise explained(failed, _UEID_ERRORS if kind == _UEID else _PNET_ERRORS) from error
 
     def _set_pnet_id(self, kind, name, wanted):
         """The kernel takes away all entries of a PNET ID at once: they are noted first, see recover()."""
@@ -358,23 +368,14 @@ class Network:
 
     def value(self, knob, text):
         """SAPNET of the unit's line of a PNET ID, present of the line of a UEID."""
-        if not knob.key.startswith(UNIT + " ") or _entry_of(knob.item) == START or text is None:
+        if not knob.key.startswith(UNIT + " ") or knob.key == "%s %s" % (UNIT, START) or text is None:
             return self.service.value(knob, text)
         match = _LINE.match(text)
-        if match:
-            return entry_text((match.group(1), int(match.group(2))))
-        return _PRESENT if _UEID_LINE.match(text) else "edited by hand"
+        if not match:
+            return "edited by hand"
+        return entry_text((match.group(1), int(match.group(2)))) if match.group(1) else _PRESENT
 
     def explain(self, knob, now):
         if knob.place == RUNNING and now is None:
             return "the module smc was unloaded, or someone else removed it"
         return "someone else wrote it"
-
-
-def _entry_of(item):
-    """The item without _AT_BOOT."""
-    return item[: -len(_AT_BOOT)] if item.endswith(_AT_BOOT) else item
-
-
-def _is_ueid(block):
-    return block.startswith("ueid ")

@@ -18,8 +18,7 @@ from ..._machine import note_checks
 from ..._machine.other_settings import Setting, SystemKnob, conflict, of_system, udev_match, udev_rules
 from ..._sap import limits
 from ..._sap.instances import instances
-from .others import in_charge
-from .topics import HEADER, NO_SOURCE, Topic
+from .topics import HEADER, NO_SOURCE, Topic, in_charge
 
 _DEFAULT = "its default"
 # read after saptune-*, sapconf-nofile.conf and 99-sap.conf of sap_install

@@ -1,6 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subjects of system_base, one object of the same kind each: sysctls, /dev/shm, transparent hugepages."""
+"""The subjects of system_base, one object of the same kind each: sysctls, /dev/shm, transparent hugepages.
+
+A value is left to that of saptune, sapconf and tuned that runs and has it in its configuration. At boot systemd starts
+systemd-sysctl, then tuned, then sapconf or saptune (the order of their unit files).
+"""
 
 import functools
 import re
@@ -8,10 +12,9 @@ import re
 from ..._engine import captured
 from ..._engine.tuning import RUNNING, STORED, Knob
 from ..._host.kernel import distribution
-from ..._machine.other_settings import conflict
-from ..._machine.tools import HUGE_FILE
-from .._system import sysctl_path
-from . import others
+from ..._machine.other_settings import Setting, SystemKnob, command_line, conflict, enabled, of_system
+from ..._machine.tools import HUGE_FILE, sapconf_writes, saptune_size
+from .._system import sysctl_knob, sysctl_path
 from .shared_memory import FSTAB, POINT, SOURCE, TOLERANCE_KB, Fstab, SharedMemory, in_gib, mount_point
 from .values import DIRTY, RATIO, ROWS
 
@@ -22,6 +25,30 @@ _NAMES = {asked.name for row in ROWS for asked in row.asked}
 # at_boot() says so of a file that gives no value
 _SET_BY = "set by "
 _NUMBERS = r"[0-9]+(?: [0-9]+)*\Z"
+_TOOLS = ("tuned", "saptune", "sapconf")
+_HUGE = "transparent_hugepage"
+_SETS_HUGE = re.compile(
+    r"""echo\s+["']?(\w+)["']?\s*>\s*\S*transparent_hugepage/enabled|transparent_hugepages?\s*=\s*["']?(\w+)"""
+)
+
+
+def in_charge(conflicts):
+    """(tool, Setting) of the running tool that sets a value last at boot, or None; conflicts: in their order."""
+    sure = [one for one in conflicts if one["wins"] != "possible" and not one.get("effect") and one["what"] != "unit"]
+    if not sure or sure[-1]["what"] not in _TOOLS:
+        return None
+    return sure[-1]["what"], Setting(sure[-1]["file"], sure[-1]["line"], "", sure[-1]["value"])
+
+
+def _ratio_of(name):
+    """The other sysctl of the same knob: writing one of the two makes the other read 0 (admin-guide/sysctl/vm.rst)."""
+    return name.replace("_bytes", "_ratio") if name.startswith(DIRTY + "_") else None
+
+
+def forms(name):
+    """The SystemKnobs of a sysctl: its own, and that of the other sysctl of the same knob."""
+    ratio = _ratio_of(name)
+    return [sysctl_knob(name, SYSCTL)] + ([sysctl_knob(ratio, SYSCTL, RATIO)] if ratio else [])
 
 
 class Topic:
@@ -123,16 +150,16 @@ class Sysctls(Topic):
     def _text(self, item):
         """The value in force; of dirty limits "ratio 20" while that form is."""
         text = " ".join((self.host.value(sysctl_path(item)) or "").split())
-        ratio = others.ratio_of(item)
+        ratio = _ratio_of(item)
         if ratio and text == "0":
             return RATIO + (self.host.value(sysctl_path(ratio)) or "0")
         return text
 
     def conflicts(self):
-        return [dict(other, item=item) for item in self.asked for other in others.of_sysctl(self.once, item, SYSCTL)]
+        return [dict(other, item=item) for item in self.asked for other in of_system(self.once, *forms(item))]
 
     def tool(self, part):
-        return others.in_charge([other for other in self.conflicts() if other["item"] == part])
+        return in_charge([other for other in self.conflicts() if other["item"] == part])
 
     @staticmethod
     def legible(key, text):
@@ -140,7 +167,7 @@ class Sysctls(Topic):
             if key == "%s %s" % (SYSCTL, name):
                 return text is None or bool(re.match(re.escape(name) + " = " + _NUMBERS, text))
             if key == sysctl_path(name):
-                ratio = "(?:%s)?" % RATIO if others.ratio_of(name) else ""
+                ratio = "(?:%s)?" % RATIO if _ratio_of(name) else ""
                 return text is not None and bool(re.match(ratio + _NUMBERS, text))
         return False
 
@@ -158,7 +185,7 @@ class Sysctls(Topic):
     def set(self, knob):
         ratio = knob.place == RUNNING and knob.wanted.startswith(RATIO)
         if ratio:
-            self.tuning.write(sysctl_path(others.ratio_of(knob.item)), knob.wanted[len(RATIO) :])
+            self.tuning.write(sysctl_path(_ratio_of(knob.item)), knob.wanted[len(RATIO) :])
         return ratio
 
 
@@ -197,7 +224,13 @@ class DevShm(Topic):
         return [conflict(tool[0], tool[1], "yes", effect="sets the size", item=POINT)] if tool else []
 
     def tool(self, part):
-        return others.of_shared_memory(self.once)
+        # tuned does not set it
+        setting = saptune_size(self.once) if enabled(self.once, "saptune.service") else None
+        if setting:
+            return "saptune", setting
+        runs = enabled(self.once, "sapconf.service") or self.once.exists("/run/sapconf/active")
+        sizes = [one.setting for one in sapconf_writes(self.once) if one.setting.text.startswith("VSZ_TMPFS_PERCENT=")]
+        return ("sapconf", sizes[0]) if runs and sizes else None
 
     @staticmethod
     def legible(key, text):
@@ -233,7 +266,7 @@ class DevShm(Topic):
 class HugePages(Topic):
     """The mode of transparent hugepages."""
 
-    name = others.HUGE
+    name = _HUGE
     remarks = ("transparent hugepages are only observed: no public source asks for a value on an application server",)
 
     def refusal(self):
@@ -242,7 +275,10 @@ class HugePages(Topic):
 
     def knobs(self):
         match = re.search(r"\[(\w+)\]", self.host.value(HUGE_FILE) or "")
-        return [Knob(HUGE_FILE, RUNNING, others.HUGE, others.HUGE, match.group(1) if match else None)]
+        return [Knob(HUGE_FILE, RUNNING, _HUGE, _HUGE, match.group(1) if match else None)]
 
     def conflicts(self):
-        return [dict(other, item=others.HUGE) for other in others.of_hugepages(self.once)]
+        setting = command_line(self.once, _HUGE)
+        found = [conflict("kernel command line", setting, "no")] if setting else []
+        found += of_system(self.once, SystemKnob(None, HUGE_FILE, _SETS_HUGE, ""))
+        return [dict(other, item=_HUGE) for other in found]

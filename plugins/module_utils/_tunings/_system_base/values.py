@@ -80,38 +80,18 @@ _KEEPALIVE = (
     _exactly("net.ipv4.tcp_keepalive_probes", "9"),
 )
 DIRTY = "vm.dirty"
+_SHMMNI = _at_least("kernel.shmmni", "32768", "4096")
+_SEM_7 = _at_least("kernel.sem", "1250 256000 100 1024")
+_SEM = _at_least("kernel.sem", "32000 1024000000 500 32000", "32000 1024000000 500 32000")
+_PIDS = _at_least("kernel.pid_max", "4194304")
+_EVERYBODY = "saptune, sapconf, tuned and community.sap_install"
 ROWS = (
-    Row(
-        _MAPS,
-        ("",),
-        "SAP Note 900929, quoted by saptune, sapconf, tuned and community.sap_install",
-        (_at_least(_MAPS, "2147483647", "65530"),),
-    ),
-    Row(
-        "kernel.shm",
-        ("SLES",),
-        "SAP Notes 941735 and 1275776, quoted by saptune and sapconf",
-        _SHARED + (_at_least("kernel.shmmni", "32768", "4096"),),
-    ),
+    Row(_MAPS, ("",), "SAP Note 900929, quoted by " + _EVERYBODY, (_at_least(_MAPS, "2147483647", "65530"),)),
+    Row("kernel.shm", ("SLES",), "SAP Notes 941735 and 1275776, quoted by saptune and sapconf", (*_SHARED, _SHMMNI)),
     Row("kernel.shm", ("",), "SAP Note 941735, quoted by saptune", _SHARED),
-    Row(
-        "kernel.sem",
-        ("RHEL 7",),
-        "community.sap_install for RHEL 7",
-        (_at_least("kernel.sem", "1250 256000 100 1024"),),
-    ),
-    Row(
-        "kernel.sem",
-        ("RHEL 8", "RHEL 9", "RHEL 10"),
-        "the profile sap-netweaver of tuned",
-        (_at_least("kernel.sem", "32000 1024000000 500 32000", "32000 1024000000 500 32000"),),
-    ),
-    Row(
-        "kernel.pid_max",
-        ("SLES 15",),
-        "SAP Note 2578899, quoted by saptune",
-        (_at_least("kernel.pid_max", "4194304"),),
-    ),
+    Row("kernel.sem", ("RHEL 7",), "community.sap_install for RHEL 7", (_SEM_7,)),
+    Row("kernel.sem", ("RHEL 8", "RHEL 9", "RHEL 10"), "the profile sap-netweaver of tuned", (_SEM,)),
+    Row("kernel.pid_max", ("SLES 15",), "SAP Note 2578899, quoted by saptune", (_PIDS,)),
     Row(DIRTY, ("SLES 12",), "SAP Note 1984787, quoted by saptune", _DIRTY),
     Row(DIRTY, ("SLES 15",), "SAP Note 2578899, quoted by saptune", _DIRTY),
     Row(DIRTY, ("SLES 16",), "SAP Note 3565382, quoted by saptune", _DIRTY),

@@ -17,8 +17,7 @@ from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import evidence_diff_info as action
 from ansible_collections.zpower.sap_tuning.plugins.modules.evidence_diff_info import RETURN
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import choosing, files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
-from evidence_samples import platform, result, row, run
+from evidence_samples import build, platform, result, row, run
 from playing import ansible_playbook
 
 TODAY = datetime.datetime(2026, 11, 20, 18, 0, tzinfo=datetime.timezone.utc)  # a Friday

@@ -17,7 +17,7 @@ import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import experiment as action
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plans
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps as planned_steps
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions import levels
 from experiments import CHANGE, HOSTS, POLARIZATION, RPS, make_plan, make_records, make_tunings
@@ -156,14 +156,14 @@ def test_nothing_is_set_aside_from_a_folder_that_became_a_link(tmp_path: Path, m
     phase, number = STEPS[4]
     host = tmp_path / CHANGE / "app1"
     (host / f"tunings-{phase}-{number}.json").unlink()
-    true_set_aside = plan_files.set_aside
+    true_set_aside = plans.set_aside
 
     def exchanged(*arguments: Any) -> int:
         host.rename(tmp_path / "away")
         host.symlink_to(tmp_path / "away")
         return true_set_aside(*arguments)
 
-    monkeypatch.setattr(plan_files, "set_aside", exchanged)
+    monkeypatch.setattr(plans, "set_aside", exchanged)
     there = sorted((tmp_path / CHANGE / "app1").iterdir())
     with pytest.raises(AnsibleActionFail, match="symbolic link"):
         planned(tmp_path)
@@ -193,6 +193,9 @@ def test_another_plan_under_the_same_name_is_refused(tmp_path: Path, other: dict
         ({"change": "../x"}, "change is '../x'"),
         ({"baseline": "x"}, "baseline is 'x'"),
         ({"factors": [{"name": "p", "levels": []}]}, "at least two levels"),
+        ({"factors": ["rps"]}, "dictionary requested"),
+        ({"factors": [{**RPS, "levls": []}]}, r"factors\.levls\. Supported parameters include: levels, name"),
+        ({"factors": [{"name": "p", "levels": [{"name": "b", "vars": ["rps_every"]}]}]}, "dict"),
     ],
 )
 def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path: Path, given: dict[str, Any], sentence: str) -> None:
@@ -334,7 +337,7 @@ def test_a_part_that_would_end_after_the_limit_is_not_begun(tmp_path: Path) -> N
         plan = on_disk(tmp_path)
         began = datetime.now(timezone.utc) - timedelta(minutes=minutes)
         plan["sessions"][-1]["started"] = began.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        plan_files.write(tmp_path, plan)
+        plans.write_plan(tmp_path, plan)
         return looked(tmp_path, result["parts"][0])
 
     assert not after(7.0)["over"]  # 8 steps more: 9 minutes 20 seconds

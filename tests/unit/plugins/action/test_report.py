@@ -289,7 +289,7 @@ class TestRepeat:
     )
     def test_a_name_of_the_change_alone_is_missing_from_no_command(self, given: Any, remarked: bool) -> None:
         command = action.repeat_command({"args": ("zpower.sap_tuning.before_after",), "extra_vars": given})
-        assert ("--extra-vars" in command) == remarked
+        assert ("extra variables (-e)" in command) == remarked
 
     @pytest.mark.parametrize(
         ("tool", "tunings", "playbook"),

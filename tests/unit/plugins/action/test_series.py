@@ -16,7 +16,7 @@ import records_factory as factory
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import measurement_scaling, measurement_trend
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plan_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plans
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import of_scaling, of_trend
 from experiments import CHANGE as EXPERIMENT
@@ -147,7 +147,7 @@ def test_the_imported_banking_study_with_and_without_its_declared_changes(tmp_pa
 def test_two_levels_of_an_experiment_are_a_step(tmp_path: Path) -> None:
     plan = make_plan()
     factory.write_change(tmp_path, make_records(plan, {"every-4": -0.2}))
-    plan_files.write(tmp_path, plan)
+    plans.write_plan(tmp_path, plan)
     with pytest.raises(AnsibleActionFail, match="no change with records of both phases"):
         trend(tmp_path)
     series = written(trend(tmp_path, changes=[{"change": EXPERIMENT, "before": "off", "after": "every-4"}]))["series"]

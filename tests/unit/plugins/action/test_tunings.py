@@ -24,6 +24,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.control
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import (
     COLLECTION,
     known_tunings,
+    role_values,
     trusted,
 )
 
@@ -60,11 +61,16 @@ def answering(monkeypatch: pytest.MonkeyPatch, **answer: Any) -> None:
 
 
 def run(
-    arguments: dict[str, Any], tags: tuple[str, ...] = ("always",), check: bool = False, **variables: Any
+    arguments: dict[str, Any],
+    tags: tuple[str, ...] = ("always",),
+    check: bool = False,
+    role: str | None = None,
+    **variables: Any,
 ) -> dict[str, Any]:
-    variables = {**PLAY, **trusted(variables)}
+    defaults = role_values(role) if role else {}
+    variables = {**PLAY, **defaults, **trusted(variables)}
     templar = Templar(DataLoader(), variables=variables)
-    return run_action(tunings, arguments, variables=variables, templar=templar, tags=tags, check=check)
+    return run_action(tunings, arguments, variables=variables, templar=templar, tags=tags, check=check, role=role)
 
 
 def of_role(calls: list[dict[str, Any]], name: str, **variables: Any) -> dict[str, Any]:
@@ -183,6 +189,37 @@ def test_given_options_and_variables_win_over_those_of_the_host_also_in_template
     # an undefined variable of something else does no harm
     run({"names": ["rps"]}, unrelated="{{ nowhere }}", cpu_topology_sw_siblings="{{ nowhere }}")
     assert list(calls[0]["tunings"]) == ["rps"]
+
+
+@pytest.mark.parametrize(
+    ("role", "given", "names", "fails"),
+    [
+        ("verify", {"zpower_tunings": ["rps"]}, ["rps"], True),
+        ("verify", {"zpower_tunings": ["smc"], "verify_tunings": "rps, {{ 'qeth' }}"}, ["rps", "qeth"], True),
+        ("verify", {"zpower_tunings": "all", "zpower_drift": "warn"}, known_tunings(), False),
+        ("verify", {"zpower_tunings": ["rps"], "zpower_drift": "warn", "verify_drift": "{{ 'fail' }}"}, ["rps"], True),
+        ("tune", {"zpower_tunings": ["rps"], "tune_tunings": "", "zpower_drift": "fail"}, ["rps"], False),
+        ("tune", {"zpower_tunings": ["qeth"], "tune_tunings": ["rps"], "tune_drift": "fail"}, ["rps"], True),
+    ],
+)
+def test_a_task_of_a_role_takes_what_it_leaves_out_from_the_variables_of_the_role(
+    monkeypatch: pytest.MonkeyPatch, role: str, given: dict[str, Any], names: list[str], fails: bool
+) -> None:
+    answer = {"failed": False, "msg": "1 drifted", "tuning": [{**ROW, "verdict": "drifted"}]}
+    answering(monkeypatch, tunings={name: answer for name in names})
+    found = run({"fail": False, "records": True}, role=role, check=True, rps_interfaces=["hsi0"], **given)
+    assert list(found["tunings"]) == names and bool(found["failing"]) is fails
+    assert not {"tuning", "later"} & {*run({}, role="tune", check=True, zpower_tunings=["rps"])}
+    assert run({}, role="tune", check=True, zpower_tunings=["rps"], tune_change="chg")["later"] is True
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [({"zpower_tunings": "rsp"}, "there is no tuning 'rsp': zpower_tunings takes"), ({}, "no tunings are chosen: set")],
+)
+def test_a_role_needs_the_names_of_tunings(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(AnsibleActionFail, match=words):
+        run({}, role="tune", **given)
 
 
 def test_rows_and_diffs_of_all_tunings_are_one_list() -> None:

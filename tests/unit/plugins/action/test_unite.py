@@ -12,9 +12,8 @@ from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import evidence_unite as action
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, slices
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.writing import write_formats
-from evidence_samples import result, row, run
+from evidence_samples import build, result, row, run
 from playing import ansible_playbook
 
 

@@ -33,6 +33,7 @@ def seconds(*names: str, **variables: Any) -> int:
         (("smc",), {"smc_restart": ["PRD_00", "PRD_01"], "smc_restart_timeout": 10}, 350),
         (("smc", "sap_profile"), {"smc_restart": ["PRD_00"], "sap_profile_restart": "PRD_00,PRD_01"}, 300 + 8 * 600),
         (("smc",), {"smc_restart": ["PRD_00"], "smc_restart_soft_timeout": 480}, 300 + 3 * 600 + 480),
+        (("all",), {"smc_restart": ["PRD_00"]}, 300 + 3 * 600),
         (("smc",), {"smc_restart": ["PRD_00"], "ansible_check_mode": True}, 300),
         (("smc",), {"smc_restart": ["PRD_00"], "zpower_host_timeout": 0}, 0),
     ],

@@ -37,8 +37,8 @@ def test_the_first_host_that_asks_keeps_a_profile() -> None:
     [
         ({}, {"names": ["PRD/DEFAULT.PFL"], "restart": False}),
         ({"sap_profile_restart": ["PRD_00"]}, {"names": ["PRD/DEFAULT.PFL"], "restart": True}),
-        ({"sap_profile_shared": "no"}, {"names": [], "restart": False}),
-        ({"sap_profile_instance": "D00"}, {"names": [], "restart": False}),
+        ({"sap_profile_shared": "no"}, {}),
+        ({"sap_profile_instance": "D00"}, {}),
         # a rollback takes back what the journal of each host has, and may restart instances too
         ({"zpower_rollback": "yes", "sap_profile_restart": ["PRD_00"]}, {"names": [], "restart": True}),
         ({"sap_profile_profiles": "DEFAULT.PFL"}, {}),

@@ -11,7 +11,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import files as sap_restarts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps

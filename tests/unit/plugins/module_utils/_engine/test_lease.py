@@ -12,8 +12,8 @@ import time
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine import lease as _lease
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.durations import seconds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.lease import seconds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run import Run
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import UnsupportedError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, refused

@@ -24,7 +24,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_pol
     CpuPolarization,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import CpuTopology
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import FLOW_KNOB, Rps
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import FLOW_FILE, Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from kernel import QUEUE, KernelHost, rps_params
 from runs import FOLDER, only, records, refusal, runner, verdicts
@@ -206,11 +206,11 @@ def test_a_virtio_device_is_known_by_the_one_below_it(host):
 
 
 def test_a_kernel_without_rps_still_gives_up_its_files(host):
-    host.fill(FLOW_KNOB.path, "0")
+    host.fill(FLOW_FILE, "0")
     run(host, sock_flow_entries=32768)
     for number in range(2):
         os.unlink(host.path("%shsi0/queues/rx-%d/rps_cpus" % (NET, number)))
-    os.unlink(host.path(FLOW_KNOB.path))
+    os.unlink(host.path(FLOW_FILE))
     run(host, state="restored")
     assert host.listdir("/etc/sysctl.d") == [] and not host.exists(RULES) and not host.exists(FOLDER)
 
@@ -325,7 +325,7 @@ def test_a_profile_that_is_gone_holds_back_no_other(tmp_path):
 
 def rps_tree(root):
     host = KernelHost(root).interface("hsi0", queues=2)
-    host.fill(FLOW_KNOB.path, "0")
+    host.fill(FLOW_FILE, "0")
     return host
 
 
@@ -418,7 +418,7 @@ class Both(SmcHost):
     def __init__(self, root):
         super().__init__(root)
         self.interface("hsi0")
-        self.fill(FLOW_KNOB.path, "0")
+        self.fill(FLOW_FILE, "0")
 
     def put(self, path, value):
         (KernelHost if path.startswith(NET) else SmcHost).put(self, path, value)

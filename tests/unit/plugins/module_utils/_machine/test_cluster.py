@@ -4,7 +4,7 @@
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks, cluster
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.cib import parse_cib
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.cluster import parse_cib
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._sap.instances import instances
 from clusters import ASCS, CONNECTOR, cib, joined, meta, of_node, property_set
 from sapsystem import ASCS01, PROFILES, SapHost

@@ -14,7 +14,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import boot_sources, tuned
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import at_boot, of_system
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system import sysctl_knob
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import others, shared_memory
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import shared_memory, topics
 from basekernel import UNIT, BaseHost
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -148,7 +148,7 @@ def test_the_predicted_boot_is_the_simulated_one(files, profiles, notes, stored,
         host.fill({"/etc/saptune/override/%d" % number: ["[sysctl]", *map("%s=%s".__mod__, override.items())]})
     expected = boot(files, merge(profiles), again, notes)
     for name, default in ((MAPS, "65530"), (BYTES, "ratio 20")):
-        found = others.of_sysctl(host, name, OWN)
+        found = of_system(host, *topics.forms(name))
         assert (at_boot("it", name, stored, found, str.__eq__, default)[0] or default) == expected[name]
 
 

@@ -6,11 +6,7 @@ import os
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.boot_sources import (
-    runs_systemd,
-    scripts,
-    systemd_version,
-)
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.boot_sources import runs_systemd, scripts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
 from kernel import KernelHost, rps_params
@@ -213,22 +209,6 @@ def test_a_link_file_that_is_switched_off_has_no_drop_ins(host):
     assert [value for _what, _file, _wins, value in conflicts(host)] == ["3"]
     host.fill("/etc/systemd/network/99-default.link", "")
     assert conflicts(host) == []
-
-
-@pytest.mark.parametrize(
-    "library, version",
-    [
-        ("/usr/lib/systemd/libsystemd-shared-254.so", 254),
-        ("/usr/lib64/systemd/libsystemd-shared-257.9-1.el10.so", 257),
-        ("/usr/lib/s390x-linux-gnu/systemd/libsystemd-shared-257.so", 257),
-        ("/usr/lib/systemd/libsystemd-core-254.so", None),
-    ],
-)
-def test_a_mask_in_a_link_file_needs_systemd_256(host, library, version):
-    host.fill("/etc/systemd/network/50-rps.link", rps_link("OriginalName=*", "0"))
-    host.fill(library, "")
-    assert systemd_version(host) == version
-    assert len(conflicts(host)) == (0 if version == 254 else 1)
 
 
 @pytest.fixture

@@ -5,11 +5,9 @@
 import contextlib
 import json
 import shutil
-import socket
 
 import pytest
 from action_options import names_of
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes, wire
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors import MeasureError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import (
@@ -150,18 +148,6 @@ def test_the_server_refuses_what_makes_no_sense(session, operation, details, wor
 def test_what_cannot_be_is_said_before_anything_is_measured(session, tool, options, words):
     with pytest.raises(MeasureError, match=words):
         round_of(dict(session, tool=tool), options)
-
-
-def test_smc_sockets_are_opened_and_what_became_of_them_is_recorded(monkeypatch):
-    """Plain sockets stand for those of SMC; the real ones are in molecule/smc."""
-    monkeypatch.setattr(smc_sockets, "stream", lambda family: socket.socket(family, socket.SOCK_STREAM))
-    monkeypatch.setattr(smc_sockets, "of_socket", lambda sock: None)
-    with server(kind="smc") as running:
-        options = {"kinds": ["onlTrans", "strRead"], "connections": [2], "transport": "smc"}
-        records = round_of(running, options, runs=1, warmup=0)
-    for record in records:
-        assert record["workload"]["transport"] == "smc" and " --transport smc " in " ".join(record["workload"]["argv"])
-        assert record["runs"][0]["links"] == [{"mode": None, "fallback": None, "connections": 2}]
 
 
 def test_which_server(tmp_path):

@@ -222,6 +222,20 @@ def test_type_r_is_stored_and_type_i_falls_at_a_reboot(host, name, first, value,
     assert now(host, tunable) == first and not host.exists(FOLDER)
 
 
+@pytest.mark.parametrize("booted", [True, False])
+def test_a_value_that_only_a_boot_brings_is_taken_back_after_it(host, booted):
+    ask(host, no__psebufcalls=40)
+    ask(host, no__psebufcalls=30)
+    if booted:
+        host.reboot()
+        assert now(host, "no.psebufcalls") == "30"
+    back = only(run(host, state="restored"))
+    assert back["verdict"] == "pending_restart" and "someone else" not in back["reason"]
+    host.reboot()
+    run(host, state="restored")
+    assert now(host, "no.psebufcalls") == "20" and text(host) == FOUND and not host.exists(FOLDER)
+
+
 def test_1485_514_leads_to_k_and_the_third_value_is_taken_back(host):
     host.level = "7300-02-01-2346"
     # this level needs no -K for it

@@ -10,7 +10,6 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning i
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins import DropIn, numbered_lines
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import udev_tokens
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._qeth.rules import planned
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import (
     RULES,
     queues_at_boot,
@@ -18,6 +17,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.st
     values_of,
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system import stored_line
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.qeth import planned
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import KernelHost, rps_params
 from runs import runner

@@ -6,7 +6,7 @@ import os
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import files as sap_restarts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from runs import runner, verdicts
 from sapsystem import D00, DEFAULT, SapHost

@@ -8,7 +8,7 @@ import os
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import files as sap_restarts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from runs import only, runner
 from sapsystem import ASCS01, D00, D00_TEXT, DEFAULT, DEFAULT_TEXT, PROFILES, REFUSED, Clock, SapHost

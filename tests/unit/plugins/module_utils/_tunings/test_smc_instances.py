@@ -10,7 +10,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.run impo
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import smc_sockets
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import restarts as sap_restarts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._profiles import files as sap_restarts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from clusters import ASCS, CIB, cib, joined, meta

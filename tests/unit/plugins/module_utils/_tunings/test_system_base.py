@@ -301,6 +301,8 @@ def test_other_tools_merge_their_files_as_they_do(host, files, boot, left):
     found = present(host, check=True)[MAPS]
     assert found["before"]["next_boot"][MAPS].startswith(boot)
     assert [left] == ([words.split("left to ")[1].split(" ")[0] for words in found["remarks"]] or [""])
+    wins = [other["wins"] for other in found["conflicts"] if other["what"] == "saptune"]
+    assert "yes" not in wins[:-1], "only the last note says that it wins"
 
 
 @pytest.mark.parametrize(

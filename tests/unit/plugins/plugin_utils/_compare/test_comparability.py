@@ -11,7 +11,7 @@ import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparability import NOTHING_CHANGED, Tunings
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.factors import Level
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import Budget, plan
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import plan
 from comparing import BETTER, fail, main, records_of, report_of, spoil
 
 # Comparability
@@ -189,7 +189,7 @@ def not_taken_back():
     [
         (tunings_of(after=OFF, verdict="compliant"), NOTHING_CHANGED),
         ([{**item, "host": "db1"} for item in tunings_of()], NOTHING_CHANGED),
-        (with_round_4("after", "00000000"), "rps hsi0 had the same value in rounds of both phases"),
+        (with_round_4("after", "00000000"), "rps hsi0 on app2 had the same value in rounds of both phases"),
         # changed by hand, to a value that neither state has: the rounds of this one have nothing in common all the same
         (with_round_4("before", "00000002"), "rps hsi0 on app2 was not the same in all rounds of the state before"),
         (with_round_4("after", "00000002"), "rps hsi0 on app2 was not the same in all rounds of the state after"),
@@ -384,7 +384,7 @@ def experiment():
         {"name": "all", "vars": {"rps_every": 1}, "found": False},
         {"name": "every2", "vars": {"rps_every": 2}, "found": False},
     ]
-    return plan("rps-2026-11", [{"name": "rps", "tunings": ["rps"], "levels": levels}], Budget(8, 8))
+    return plan("rps-2026-11", [{"name": "rps", "tunings": ["rps"], "levels": levels}], (8, 8, 0.0))
 
 
 def test_each_level_of_an_experiment_is_compared_with_the_baseline():

@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COLLECTION
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
-from evidence_samples import result, row, run
+from evidence_samples import build, result, row, run
 
 PAGE = (COLLECTION / "docs" / "evidence.md").read_text("utf-8")
 BLOCKS = re.findall(r"(?s)\n```bash\n(.*?)```", PAGE)

@@ -11,17 +11,17 @@ from typing import Any
 import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import differences, files
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import HostResult, build
-from evidence_samples import platform, result, row, run
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import Found
+from evidence_samples import build, platform, result, row, run
 
 TITLE = "verify of 2026-11-20 10:00:00 UTC → verify of 2026-11-20 10:00:00 UTC"
 
 
-def of(results: dict[str, HostResult], **more: Any) -> dict[str, Any]:
+def of(results: dict[str, Found], **more: Any) -> dict[str, Any]:
     return build(run(**more), results, results)
 
 
-def host(*records: dict[str, Any], facts: object = None, outcome: str = "ok", message: str = "") -> HostResult:
+def host(*records: dict[str, Any], facts: object = None, outcome: str = "ok", message: str = "") -> Found:
     return result(outcome, message, list(records), facts)
 
 
@@ -32,7 +32,7 @@ def lines(one: dict[str, Any], other: dict[str, Any], only: str | None = None) -
     return rest
 
 
-def said(one: HostResult, other: HostResult) -> list[str]:
+def said(one: Found, other: Found) -> list[str]:
     """The lines on app1, without its name and the summary."""
     *found, _summary = lines(of({"app1": one}), of({"app1": other}))
     return [line.removesuffix(" (app1)") for line in found]
@@ -127,7 +127,7 @@ def test_instances_devices_and_services_are_parts_of_their_own() -> None:
         (host(row()), ["platform facts are not compared, because only one side has them: app1"]),
     ],
 )
-def test_what_came_went_or_was_lost_is_one_change(other: HostResult, told: list[str]) -> None:
+def test_what_came_went_or_was_lost_is_one_change(other: Found, told: list[str]) -> None:
     assert said(host(row(), facts=platform()), other) == told
 
 
@@ -198,7 +198,7 @@ def test_a_fleet_with_many_different_changes_is_cut_on_the_terminal_only() -> No
 class TestTwoHosts:
     TITLE = "app3 → app7 in verify of 2026-11-20 10:00:00 UTC"
 
-    def lines(self, app3: HostResult, app7: HostResult) -> list[str]:
+    def lines(self, app3: Found, app7: Found) -> list[str]:
         title, *rest = differences.lines(differences.of_hosts(of({"app3": app3, "app7": app7}), "app3", "app7"))
         assert title == self.TITLE
         return rest
@@ -219,7 +219,7 @@ class TestTwoHosts:
         assert line.startswith("not compared") and line.endswith(": app3 → app7")
 
     def test_profiles_with_the_name_of_their_host_are_one_subject(self) -> None:
-        def own(name: str, virtual: str, **more: Any) -> HostResult:
+        def own(name: str, virtual: str, **more: Any) -> Found:
             profile = f"/usr/sap/C11/SYS/profile/C11_D00_{virtual}"
             instance = {"sid": "C11", "name": "D00", "host": virtual, "profile": profile}
             return host(

@@ -15,10 +15,9 @@ import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import page as evidence_page
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.shapes import OUTCOMES
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
-from evidence_samples import result, row, run
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import VERDICTS
+from evidence_samples import build, result, row, run
 from pages import Page
 from report_samples import HOSTILE
 

@@ -18,10 +18,9 @@ import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, slices
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.choosing import Runs
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.slices import united
 from documents import schema_errors
-from evidence_samples import result, row, run, waiver
+from evidence_samples import build, result, row, run, waiver
 
 FORMATS = {f"verify.{form}" for form in files.FORMATS}
 
@@ -129,7 +128,7 @@ def test_a_folder_holds_the_slices_and_the_united_files(tmp_path: Path) -> None:
     other = slices.new_slice(tmp_path, "verify", "4711", "2026-11-20T10:00:00Z")
     slices.write(part({"app2": "compliant"}), other)
     assert stored(folder)["result"] == "unfinished"
-    written = slices.write(part({"app1": "compliant"}), ours).written
+    written = slices.write(part({"app1": "compliant"}), ours)[1]
     assert written.paths["html"] == str(folder / "verify.html")
     assert stored(folder)["headline"] == "All 2 hosts are compliant."
     assert {path.name for path in folder.iterdir()} == FORMATS | {slices.FOLDER, slices.LOCK, files.SUMS}
@@ -206,11 +205,11 @@ def test_each_slice_is_named_and_one_that_came_late_is_told(tmp_path: Path, monk
         return unite(*given)
 
     monkeypatch.setattr(slices, "unite", swapping)
-    assert any(other.stem in doubt for doubt in slices.write(part({"app2": "drifted"}), other).late)
+    assert any(other.stem in doubt for doubt in slices.write(part({"app2": "drifted"}), other)[3])
     monkeypatch.undo()
     # or changes that of somebody else
     ours.write_text(ours.read_text("utf-8").replace("rx-0", "rx-1"), "utf-8")
-    assert any(ours.stem in doubt for doubt in slices.unite(ours.parents[1], "verify").late)
+    assert any(ours.stem in doubt for doubt in slices.unite(ours.parents[1], "verify")[3])
 
 
 NASTY = "a\x1b[31mb\x00\x0b\ufffe\u202e\ud800\n# c"

@@ -9,13 +9,12 @@ from typing import Any
 import evidence_samples as samples
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, table, values
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS
-from evidence_samples import result, row, run, waiver
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import VERDICTS
+from evidence_samples import build, result, row, run, waiver
 
 
 def texts(made: dict[str, Any], verbose: bool = False) -> list[str]:
-    return [line.text for line in table.lines(made, verbose)]
+    return [text for text, _tone in table.lines(made, verbose)]
 
 
 def test_every_verdict_has_its_place() -> None:
@@ -25,12 +24,12 @@ def test_every_verdict_has_its_place() -> None:
 
 def test_failing_rows_first_reasons_once_totals_last() -> None:
     lines = table.lines(samples.site())
-    assert [line.tone for line in lines[:12]] == [
+    assert [tone for _text, tone in lines[:12]] == [
         "",
         *("failed", "unreachable", "unreachable", "not_reached", "drifted", "drifted", "drifted", "drifted"),
         *("pending_restart", "unsupported", "waived"),
     ]
-    words = [line.text for line in lines]
+    words = [text for text, _tone in lines]
     assert words.count(f"app9, app11: {samples.LOST}") == 1
     reason = "rx-0: off (mask 0), wanted CPUs 0-15 (mask ffff)"
     assert words.count(f"app1, app2, app3: hsi0 {reason}") == 1
@@ -55,7 +54,7 @@ def test_equal_rows_of_many_hosts_stand_once_and_of_few_hosts_each_by_itself(cou
     results = {f"app{n}": result("ok", "", [row(verdict="drifted")]) for n in range(1, count + 1)}
     results |= {f"lost{n}": result("unreachable", "gone") for n in range(1, count + 1)}
     lines = table.lines(build(run(), results, results))
-    rows = [line.text for line in lines if line.tone in ("drifted", "unreachable") and ":" not in line.text]
+    rows = [text for text, tone in lines if tone in ("drifted", "unreachable") and ":" not in text]
     if count == 6:
         assert len(rows) == 12 and rows[6].startswith("app1   rps")
     else:
@@ -71,6 +70,14 @@ def test_verbose_shows_every_row_and_its_remarks() -> None:
         "app1: rps hsi0: be careful",
         "1 host: 1 ok. 1 row: 1 compliant.",
     ]
+
+
+def test_a_failed_row_tells_why_its_host_failed_and_says_so_once() -> None:
+    rows = [row(verdict="failed", reason="no such interface"), row(subject="eth0")]
+    made = build(run("site"), ["app1"], {"app1": result("failed", "rps: no such interface; smc: no SMC", rows)})
+    said = texts(made)
+    assert [text.split()[:3] for text in said[1:2]] == [["app1", "rps", "hsi0"]]
+    assert said[2:4] == ["app1: rps: no such interface; smc: no SMC", "1 compliant row is not shown; -v shows them"]
 
 
 @pytest.mark.parametrize(("kind", "words"), [("rollback", "nothing to take back"), ("verify", "no tuning was checked")])
@@ -97,7 +104,7 @@ def test_mistakes_and_expired_waivers_have_a_tone() -> None:
     known = [waiver(hosts="*", until="2026-11-01"), waiver(owner=None)]
     rows = [row(subject="eth0", verdict="drifted")]
     made = build(run(), ["app1"], {"app1": result("ok", "", rows, accepted=known)})
-    tones = [(line.tone, line.text[:30]) for line in table.lines(made)][-4:-1]
+    tones = [(tone, text[:30]) for text, tone in table.lines(made)][-4:-1]
     assert tones == [
         ("", "app1: eth0 rx-0: off (mask 0),"),
         ("failed", "zpower_waivers, entry 2: owner"),

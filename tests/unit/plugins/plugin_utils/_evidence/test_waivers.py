@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, waivers, waiving
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.document import build
 from documents import schema_errors
-from evidence_samples import TUNINGS, result, row, run, waiver
+from evidence_samples import TUNINGS, build, result, row, run, waiver
 
 TODAY = datetime.date(2026, 11, 20)
 

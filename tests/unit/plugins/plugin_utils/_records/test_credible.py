@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import copy
+from array import array
 from dataclasses import replace
 
 import pytest
@@ -55,7 +56,7 @@ def test_times_in_the_future_are_told_and_imported_figures_may_begin_in_the_same
     assert credible(records, NOW) == (records, [])
     found, (doubt,) = credible(records, records[-1].started - DAY - 1)
     assert found == records and doubt.startswith("app1: rounds begin in the future")
-    imported = [replace(item, times=(NOW,) * len(item.times), source="a file") for item in records]
+    imported = [replace(item, times=array("q", [NOW] * len(item.times)), source="a file") for item in records]
     assert credible(imported, NOW) == (imported, [])
 
 

@@ -12,7 +12,8 @@ import operator
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import VERDICTS, Reader
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import VERDICTS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import Reader
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change, validate
 from documents import put, schema_errors, schema_of
 from places import FIXTURES

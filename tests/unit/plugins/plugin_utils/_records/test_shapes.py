@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypedDict, get_args, get_origin, get_type_hin
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import shapes as report
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import shapes as evidence
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.shapes import Stamp, check_shape
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.shapes import NotRequired, Stamp, check_shape
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import checking as rollout
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series import scaling, trend
 from documents import schema_of
@@ -33,7 +33,8 @@ def compared(shape: Any, schema: Any, root: dict[str, Any], where: str) -> list[
         fields = get_type_hints(shape, include_extras=True)
         known = schema["properties"]
         alone = [f"{where}.{name}" for name in fields.keys() ^ known.keys() if schema["additionalProperties"] is False]
-        demanded = [f"{where}.{name} is demanded by one" for name in shape.__required_keys__ ^ {*schema["required"]}]
+        required = {name for name, hint in fields.items() if get_args(hint)[-1:] != (NotRequired,)}
+        demanded = [f"{where}.{name} is demanded by one" for name in required ^ {*schema["required"]}]
         inner = [compared(fields[name], known[name], root, f"{where}.{name}") for name in fields.keys() & known.keys()]
         return [*alone, *demanded, *(text for found in inner for text in found)]
     if origin is list:
@@ -41,13 +42,13 @@ def compared(shape: Any, schema: Any, root: dict[str, Any], where: str) -> list[
     if origin is dict:
         more = schema.get("additionalProperties")
         return compared(parts[1], more, root, f"{where}.*") if isinstance(more, dict) else []
+    if parts and parts[-1] in (type(None), NotRequired):
+        return compared(parts[0], schema, root, where)
     if origin is Annotated:
         words = parts[1] if isinstance(parts[1], tuple) else ()
         return (
             [f"{where}: other words"] if words and set(words) != set(schema.get("enum", [schema.get("const")])) else []
         )
-    if type(None) in parts:
-        return compared(parts[0], schema, root, where)
     return []
 
 
@@ -76,13 +77,7 @@ class Inner(TypedDict):
     names: list[str]
 
 
-class Parts(TypedDict, total=False):
-    """What may be missing."""
-
-    more: Inner
-
-
-class Sample(Parts):
+class Sample(TypedDict):
     """One of each kind."""
 
     word: Annotated[str, ("one", "two")]
@@ -91,6 +86,7 @@ class Sample(Parts):
     size: float
     inner: dict[str, Inner]
     anything: object
+    more: NotRequired[Inner]
 
 
 def sample(**more: Any) -> dict[str, Any]:

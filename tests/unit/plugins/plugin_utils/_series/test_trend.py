@@ -1,16 +1,23 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The trend over many changes: steps, gaps, the whole, and what is not known."""
+"""The trend over many changes, and the scaling over connections, jobs or guests."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import Round
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.scaling import (
+    curve,
+    knee,
+    scaling,
+)
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series.trend import MISSING, TrendStep, together, trend
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics.ranks import Ratios, hodges_lehmann_ratio
-from series_samples import BANKING, banking, comparison
+from series_samples import BANKING, GUESTS, banking, comparison, connections, guests, record, rounds
 
 
 def test_the_banking_study_goes_from_above_five_hours_to_two() -> None:
@@ -155,3 +162,203 @@ def test_patterns_choose_and_controls_are_in_no_trend() -> None:
     assert [item["workload"] for item in chosen["series"]] == ["pingpong-1B"]
     nothing = trend("t", [TrendStep("a", "a", entries)], "*", "max_us")
     assert (nothing["series"], nothing["problems"]) == ([], ["The change a has no matching comparison."])
+
+
+def measured(values: dict[float, float], noise: float = 0.005) -> dict[float, list[float]]:
+    """Three rounds per point."""
+    return {x: [v * math.exp(-noise), v, v * math.exp(noise)] for x, v in values.items()}
+
+
+def test_percentages_that_are_not_of_one_are_normalized() -> None:
+    scaled = guests(["mem_std"])
+    for item in scaled:
+        item["runs"][1]["metrics"]["mem_std"] *= 37.5
+    (found,) = scaling("c", rounds(scaled), "context.guests")["curves"]
+    assert tuple(round(point["pct"]) for point in found["points"]) == GUESTS["mem_std"]
+
+
+class TestWork:
+    @pytest.mark.parametrize(
+        ("values", "better", "work", "speedup", "efficiency"),
+        [
+            # a rate of the whole, a time that each needs, and one of the whole
+            ({1: 10, 2: 18, 4: 30}, "higher", "each", [1.0, 1.8, 3.0], [100.0, 90.0, 75.0]),
+            ({1: 50, 10: 50, 50: 100}, "lower", "each", [1.0, 10.0, 25.0], [100.0, 100.0, 50.0]),
+            ({1: 100, 2: 50, 4: 50}, "lower", "whole", [1.0, 2.0, 2.0], [100.0, 100.0, 50.0]),
+            # x need not begin at one
+            ({16: 10, 32: 20}, "higher", "each", [1.0, 2.0], [100.0, 100.0]),
+        ],
+    )
+    def test_the_work(
+        self, values: dict[float, float], better: str, work: str, speedup: list[float], efficiency: list[float]
+    ) -> None:
+        found = curve({x: [value] for x, value in values.items()}, better, work)
+        assert [point["speedup"] for point in found] == speedup
+        assert [point["efficiency_pct"] for point in found] == efficiency
+
+    def test_the_interval_is_that_of_the_work(self) -> None:
+        first, second = [50, 51, 52, 53, 54, 55.0], [60, 61, 62, 63, 64, 65.0]
+        found = curve({10: second, 1: first}, "lower", "each")
+        assert (found[0]["low"], found[0]["high"]) == (1.0, 1.0)
+        low, high = found[1]["low"], found[1]["high"]
+        assert low is not None and high is not None
+        assert 10 * 50 / 65 < low < found[1]["speedup"] < high < 10 * 55 / 60
+
+
+class TestKnee:
+    def test_it_is_where_the_curve_leaves_the_straight_line_farthest(self) -> None:
+        found = knee(measured({1: 10, 2: 20, 4: 40, 8: 42, 16: 43}), "higher")
+        assert found == {"x": 4.0, "above_pct": pytest.approx(100 * (3 - 3 * 3.3 / 15) / 3.3, rel=1e-5)}
+
+    def test_a_time_that_each_needs_and_a_time_of_the_whole_bend_as_well(self) -> None:
+        each = measured({1: 10, 2: 10, 4: 10, 8: 20, 16: 40})
+        whole = measured({1: 80, 2: 40, 4: 20, 8: 20, 16: 20})
+        assert [found and found["x"] for found in (knee(each, "lower"), knee(whole, "lower", "whole"))] == [4.0, 4.0]
+
+    @pytest.mark.parametrize(("noise", "claimed"), [(0.01, True), (0.5, False)])
+    def test_the_bend_has_to_be_beyond_the_noise(self, noise: float, claimed: bool) -> None:
+        """The claim by hand: t of K(R - 1) degrees of freedom for the rise, and for the bend over a tenth of it."""
+        values = {1: 10, 2: 20, 4: 40, 8: 42, 16: 43}
+        spread = noise  # the deviation of -noise, 0 and noise
+        # t of 10 degrees of freedom at 1 - .02/20 and 1 - .02/3
+        rise = math.log(4.3) > 4.1437 * spread * math.sqrt(2 / 3)
+        line = (0.8 * 1.0, 0.2 * 4.3)
+        above = 4 - sum(line) - 3.0005 * spread / math.sqrt(3) * math.hypot(4, *line)
+        assert (rise and above > 0.1 * 3.3) == claimed
+        assert (knee(measured(values, noise), "higher") is not None) == claimed
+
+    def test_few_rounds_or_points_prove_nothing(self) -> None:
+        assert knee({1: [10, 10], 4: [40, 40], 16: [43, 43]}, "higher") is None
+        assert knee(measured({1: 10, 4: 40}), "higher") is None
+        # a curve that falls again has its knee before
+        found = knee(measured({1: 10, 4: 40, 16: 20, 64: 10}), "higher")
+        assert found is not None and found["x"] == 4.0
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            {1: 10, 2: 20, 4: 40, 8: 80},  # straight
+            {1: 10, 2: 11, 4: 20, 8: 80},  # bends upwards
+            {1: 10, 2: 10, 4: 10},  # level
+            {1: 10, 2: 12},  # a line
+            {1: 100, 2: 112, 3: 120, 4: 125, 5: 131, 6: 131, 7: 139, 8: 152},  # 9.8 % above, under the tenth
+        ],
+    )
+    def test_none(self, values: dict[float, float]) -> None:
+        assert knee(measured(values), "higher") is None
+
+
+class TestCurves:
+    def test_phases_that_measured_every_x_have_a_curve_each(self) -> None:
+        report = connections()
+        before, after = report["curves"]
+        assert [item["phases"] for item in (before, after)] == [["before"], ["after"]]
+        assert {item["workload"] for item in (before, after)} == {"pingpong-onlTrans"}
+        assert report["headline"] == "At 250 connections, 13.9 to 30.4 times the work of 1; the curves bend at 50."
+        assert [point["x"] for point in before["points"]] == [1.0, 10.0, 50.0, 250.0]
+        assert {point["rounds"] for point in (*before["points"], *after["points"])} == {5}
+        assert [round(point["speedup"], 1) for point in before["points"]] == [1.0, 8.1, 13.2, 13.9]
+        assert before["knee"]["x"] == 50.0
+
+    @pytest.mark.parametrize(
+        ("name", "workload"), [("fio-randread-{}", "fio-randread"), ("openssl-sha1", "openssl-sha1")]
+    )
+    def test_a_parameter_can_be_x(self, name: str, workload: str) -> None:
+        """A number in a name is not x where there is nothing to tell apart."""
+        made = [
+            record(value, metric=("iops", "1/s", "higher"), name=name.format(jobs), params={"jobs": jobs, "bs": 8})
+            for jobs, value in ((1, 100), (2, 190), (4, 200))
+        ]
+        (found,) = scaling("c", rounds(made), "params.jobs")["curves"]
+        assert [point["x"] for point in found["points"]] == [1.0, 2.0, 4.0]
+        assert found["workload"] == workload
+
+    def test_workloads_that_only_their_names_tell_apart_are_curves_of_their_own(self) -> None:
+        made = [record(50, connections=count, name=f"{kind}-x{count}") for count in (1, 10) for kind in "ab"]
+        found = scaling("c", rounds(made), "connections")["curves"]
+        assert [item["workload"] for item in found] == ["a", "b"]
+        assert [len(item["points"]) for item in found] == [2, 2]
+        assert len(scaling("c", rounds(made), "connections", workload="a-*")["curves"]) == 1
+
+    def test_what_is_no_number_and_what_failed_is_said(self) -> None:
+        made = [record(50, context={"guests": "many"}), record(50, phase="p2", context={"guests": "2"})]
+        failed = record(50, phase="p3", context={"guests": 3})
+        failed["runs"][1].update(ok=False, error="refused", metrics={})
+        report = scaling("c", rounds([*made, failed]), "context.guests")
+        number, none = report["problems"]
+        assert "context.guests is 'many', which is not a number above 0" in number
+        assert "no run succeeded at context.guests 3" in none
+        assert [point["x"] for point in report["curves"][0]["points"]] == [2.0]
+        # controls stay out
+        made = [record(50, connections=count) for count in (1, 10)]
+        for item in made:
+            item["workload"]["control"] = True
+        assert scaling("c", rounds(made), "connections")["curves"] == []
+
+    @pytest.mark.parametrize("x", ["", "params.", "context", "bytes", "loops.x"])
+    def test_an_x_that_is_none(self, x: str) -> None:
+        with pytest.raises(ValueError, match="it must be connections, params"):
+            scaling("c", [], x)
+
+
+def of_jobs(values: dict[float, float], name: str = "batch") -> list[dict[str, Any]]:
+    """A batch with this many jobs each, whose number stands in the name of the workload, too."""
+    metric = ("elapsed_s", "s", "lower")
+    return [
+        record(value, metric=metric, name=f"{name}-{jobs:.0f}", context={"jobs": jobs})
+        for jobs, value in values.items()
+    ]
+
+
+def test_another_setting_of_the_application_is_another_curve() -> None:
+    """Half of the packets by another size: what that did is not the work of the jobs."""
+    records = of_jobs({1: 80.0, 2: 40.0}) + of_jobs({1: 40.0, 2: 20.0})
+    for place, made in enumerate(records):
+        made["context"]["packet_size"] = 500 if place < 2 else 1000
+        made["round"] = 1 + place // 2
+    report = scaling("c", rounds(records), "context.jobs", "whole")
+    found = [[point["value"] for point in item["points"]] for item in report["curves"]]
+    assert sorted(found) == [[40.0, 20.0], [80.0, 40.0]]
+    assert report["problems"] == [
+        "batch-1 from app1 to app2: context.packet_size differs, so these runs are not points of one curve."
+    ]
+
+
+def test_a_million_in_the_name_of_a_workload_is_x_as_well() -> None:
+    many = {5e5: 90.0, 1e6: 45.0, 2_000_000: 30.0}
+    records = of_jobs(many) + of_jobs(many, "other")
+    report = scaling("c", rounds(records), "context.jobs", "whole")
+    assert [(item["workload"], len(item["points"])) for item in report["curves"]] == [("batch", 3), ("other", 3)]
+    assert report["headline"].startswith("At 2000000 jobs, 3 times the work of 500000; ")
+
+
+def test_the_headline_is_about_curves_that_begin_where_it_says() -> None:
+    """The work of a curve from 4 on is not that of 1; one value of x is not a scaling."""
+    records = of_jobs({1: 80.0, 4: 20.0}) + of_jobs({4: 80.0, 8: 40.0}, "other")
+    report = scaling("c", rounds(records), "context.jobs", "whole")
+    assert report["headline"] == "At 4 jobs, 4 times the work of 1; no curve has a proven knee."
+    report = scaling("c", rounds(of_jobs({4: 10.0})), "context.jobs")
+    assert "only value of context.jobs is 4" in report["headline"]
+
+
+def test_the_headline_counts_the_curves_with_a_knee() -> None:
+    bent, straight = {1: 80.0, 2: 40.0, 8: 39.0}, {1: 80.0, 2: 40.0, 8: 10.0}
+    one = scaling("c", in_time(bent), "context.jobs", "whole")
+    assert one["headline"].endswith("; the curve bends at 2.") and one["problems"] == []
+    some = scaling("c", in_time(bent) + in_time(straight, "other"), "context.jobs", "whole")
+    assert some["headline"].endswith("; 1 of 2 curves bends, at 2.")
+    # points that were measured in blocks prove none
+    found = scaling("c", in_time(bent, turns=False), "context.jobs", "whole")
+    assert found["headline"].endswith("; no curve has a proven knee.")
+    (problem,) = found["problems"]
+    assert "each point was measured at its own time" in problem
+
+
+def in_time(values: dict[float, float], name: str = "batch", turns: bool = True) -> list[Round]:
+    """Three rounds of each x, in turns or one x after the other."""
+    found = []
+    for place in range(3):
+        for at, item in enumerate(rounds(of_jobs({x: v * (1 + place / 200) for x, v in values.items()}, name))):
+            order = place * len(values) + at if turns else 3 * at + place
+            found.append(replace(item, number=place + 1, started=1_000_000 * order))
+    return found

@@ -16,10 +16,11 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.text impo
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import (
     checking,
     keeping,
+    page,
     plan,
     stages,
     state,
-    summary,
+    steps,
 )
 from documents import schema_errors
 
@@ -58,8 +59,7 @@ class TestPage:
 
     def test_what_the_guard_said_stands_once_beside_the_reasons(self) -> None:
         made = samples.stopped()
-        (batch,) = (batch for batch in summary.batches(made) if batch["state"] == "stopped")
-        assert batch["reasons"] == [samples.REGRESSED] and batch["sentences"] == []
+        assert markdown(made).count(f"\n- {samples.REGRESSED.replace('_', chr(92) + '_')}\n") == 1
         assert "−9.2 %" in html(made) and "▼</span> REGRESSED" in html(made)
 
 
@@ -96,43 +96,43 @@ class TestMarkdown:
 
 class TestSteps:
     def test_after_a_stop(self) -> None:
-        mend, unknown, again, fixed = summary.steps(samples.stopped())
+        mend, unknown, again, fixed = steps.steps(samples.stopped())
         assert "batch 2" in mend and "a new rollout_change" in fixed
         assert "values of app4 are unknown" in unknown and "at most 1 h 5 min" in unknown
         assert "`ansible-playbook zpower.sap_tuning.verify -i inventory --limit app4`" in unknown
         assert "batch 2 is taken back first" in again and f"The next batch is 2: `{COMMAND}`." in again
         # values that were left can be taken back
-        (step,) = (step for step in summary.steps(samples.stopped("leave")) if "keeps" in step)
-        assert "on app3, app2." in step
-        assert step.endswith("`ansible-playbook zpower.sap_tuning.rollback -i inventory --limit app3,app2`.")
+        (step,) = (step for step in steps.steps(samples.stopped("leave")) if "keeps" in step)
+        assert "on app2, app3." in step
+        assert step.endswith("`ansible-playbook zpower.sap_tuning.rollback -i inventory --limit app2,app3`.")
 
     def test_of_a_run_without_an_end_nobody_knows_whether_it_lives(self) -> None:
         made = samples.running()
-        wait, probation, again, _fixed = summary.steps(made)
+        wait, probation, again, _fixed = steps.steps(made)
         assert wait.startswith("If process 4711 still runs on control1, wait")
         assert "app2, app3, app4 are on probation" in probation and "at most 1 h 5 min" in probation
         assert probation.endswith("rollback -i inventory -e zpower_probation=only --limit app2,app3,app4`.")
         assert again.startswith("After an interruption, start again") and COMMAND in again
         # a run with an id can be taken over; a run of 0.9.0 has none
-        assert "rollout_take_over" not in " ".join(summary.steps(made))
+        assert "rollout_take_over" not in " ".join(steps.steps(made))
         made["runs"][-1]["id"] = "r3f9c1d20a4b7"
-        assert summary.steps(made)[0].endswith("add `-e rollout_take_over=r3f9c1d20a4b7`.")
+        assert next(steps.steps(made)).endswith("add `-e rollout_take_over=r3f9c1d20a4b7`.")
         # without a lease no host takes anything back
         made["plan"]["confirm_within_s"] = 0
-        assert "by itself" not in " ".join(summary.steps(made)) and "by themselves" not in " ".join(summary.steps(made))
-        assert dict(summary.conditions(made))["Probation"].startswith("without a time limit")
+        assert "by itself" not in " ".join(steps.steps(made)) and "by themselves" not in " ".join(steps.steps(made))
+        assert dict(plan.conditions(made["plan"]))["Probation"].startswith("without a time limit")
 
     def test_a_stop_without_a_stopped_batch_says_why_and_a_complete_rollout_needs_nothing(self) -> None:
-        first, again, _fixed = summary.steps(samples.window_closed())
+        first, again, _fixed = steps.steps(samples.window_closed())
         assert first.endswith(": the change window is closed.")
         assert "The next batch is 3" in again and "probation" not in again
-        first, back = summary.steps(samples.complete())
+        first, back = steps.steps(samples.complete())
         assert first.startswith("Nothing is left to do.") and "rollback" in back
 
     def test_many_hosts_are_not_all_named_and_hostile_names_are_one_word(self) -> None:
-        (step,) = (step for step in summary.steps(samples.fleet()) if "unknown" in step)
+        (step,) = (step for step in steps.steps(samples.fleet()) if "unknown" in step)
         assert "and 14 more" in step and "--limit HOSTS" in step
-        (step,) = (step for step in summary.steps(samples.hostile()) if "unknown" in step)
+        (step,) = (step for step in steps.steps(samples.hostile()) if "unknown" in step)
         assert step.count("`") == 2 and "--limit 'app4,<b>?app?</b>; rm -rf /'`." in step
 
 
@@ -142,21 +142,17 @@ def test_the_samples_are_what_the_schema_of_the_state_says(name: str) -> None:
 
 
 def test_the_words_are_those_of_the_state() -> None:
-    assert set(summary.STATES) == set(checking.STATES) and set(summary.OUTCOMES) == set(stages.OUTCOMES)
-    assert set(summary.VALUES) == {*stages.VALUES, "left"}
-    assert set(summary.RESULTS) == {*checking.RESULTS, "planned"}
+    assert set(page.STATES) == set(checking.STATES) and set(page.OUTCOMES) == set(stages.OUTCOMES)
+    assert set(page.VALUES) == {*stages.VALUES, "left"}
+    assert set(page.RESULTS) == {*checking.RESULTS, "planned"}
 
 
 def test_facts_and_conditions_of_plans_with_and_without_options() -> None:
     told = "from 2026-11-20 22:00 CET (21:00 UTC) until 2026-11-21 04:00 CET (03:00 UTC)"
-    assert dict(summary.facts(samples.running()))["Change window"] == told
-    made = samples.bare()
-    assert dict(summary.facts(made))["Change window"] == "always open"
-    assert summary.conditions(made)[:2] == [
-        ("Tunings on 11 hosts", "rps"),
-        ("Tunings on 1 host", "cpu_polarization, rps"),
-    ]
-    assert [dict(summary.conditions(made))[name] for name in ("Guard", "Soak")] == ["off", "none"]
+    assert f"**Change window:** {told}\n" in markdown(samples.running())
+    text = markdown(samples.bare())
+    for fact in ("Change window:** always open", "Tunings on 11 hosts:** rps", "Guard:** off", "Soak:** none"):
+        assert f"- **{fact}\n" in text
 
 
 def test_files_are_written_with_links_to_the_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
