@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""tests/docs: links of pages lead to where the site has the file, and links that lead nowhere are found."""
+"""tests/docs: links of pages point to where the site has the file, and broken links are found."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ import make_site  # noqa: E402
         ("CONTRIBUTING.md", "tests/standins/aix/README.md", make_site.FORGE + "tests/standins/aix/README.md"),
     ],
 )
-def test_a_link_leads_to_where_the_site_has_the_file(path: str, link: str, new: str) -> None:
+def test_a_link_points_to_where_the_site_has_the_file(path: str, link: str, new: str) -> None:
     code = "\n```\n[text](left alone)\n```\n"
     found = make_site.page(PurePosixPath(path), f"A [text]({link}) and [more](https://example.com/).{code}")
     assert found == f"A [text]({new}) and [more](https://example.com/).{code}"

@@ -117,7 +117,7 @@ def test_what_is_gone_since_the_last_release_is_named_or_fails(
     assert ("gone since v0.9.0: playbook gone" in capsys.readouterr().out) == (tag == "v0.9.0")
 
 
-def test_what_the_changelog_has_to_list() -> None:
+def test_what_the_changelog_must_list() -> None:
     found = release.contents(TOP)
     assert {"module/rps", "callback/tunings", "lookup/tunings", "role/rps", "playbook/site"} <= found
     assert {"module/leftovers", "playbook/leftovers"} <= found and "module/leftovers_info" not in found

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tutorial docs/adding_a_tuning.md leads to a tuning that is generated, tested and documented."""
+"""The tutorial docs/adding_a_tuning.md produces a tuning that is generated, tested and documented."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class Page(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len({name for name, _value in attrs}) == len(attrs), f"an attribute of {tag} stands twice"
+        assert len({name for name, _value in attrs}) == len(attrs), f"an attribute of {tag} occurs twice"
         self.elements.append((tag, {name: value or "" for name, value in attrs}))
         self.parents.append((tag, self.open[-1] if self.open else ""))
         if tag not in VOID:
