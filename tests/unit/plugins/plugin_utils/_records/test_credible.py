@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import microseconds
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.credible import DAY, credible
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds
 from comparing import BETTER, SAME, main, records_of, report_of, spoil
 
 NOW = microseconds("2026-11-21T00:00:00Z")
