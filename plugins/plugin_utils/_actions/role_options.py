@@ -147,7 +147,7 @@ def templated(templar: Any, variables: Mapping[str, Any]) -> Callable[[str], Any
 
     def value_of(variable: str) -> Any:
         value = variables.get(variable)
-        # most values are no templates, which take much longer
+        # most values are not templates, and a template takes much longer
         if not value or type(value) in (bool, int, float) or (isinstance(value, str) and "{" not in value):
             return value
         try:

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from .._answers.rows import PLACES
 from .._pages.cells import cells
 from .._pages.text import one_line, opaque
-from .._records.checks import VERDICTS, microseconds
+from .._records.checks import microseconds
 from . import waiving
 from .document import RESULTS, failing, looked
-from .shapes import OUTCOMES, Document, Host, WaivedRow
+from .shapes import Document, Host, WaivedRow
 from .table import row_notes, word
 from .values import conflicts, current
 
@@ -160,14 +160,8 @@ def prometheus(document: Document) -> Iterator[str]:
             "1 for the result of the run, 0 for the others.",
             by("result", {name: int(name == document["result"]) for name in RESULTS}),
         ),
-        "hosts": (
-            "Hosts of the play by outcome.",
-            by("outcome", {name: outcomes[name] for name in OUTCOMES}),
-        ),
-        "rows": (
-            "Subjects of tunings by verdict.",
-            by("verdict", {name: verdicts[name] for name in VERDICTS}),
-        ),
+        "hosts": ("Hosts of the play by outcome.", by("outcome", outcomes)),
+        "rows": ("Subjects of tunings by verdict.", by("verdict", verdicts)),
         "host_checked": (
             "1 for a host that was checked to the end.",
             by("host", {host["host"]: int(host["outcome"] == "ok") for host in hosts}),

@@ -129,12 +129,6 @@ def test_a_reason_says_beyond_only_where_the_interval_is(ends, inner, words):
     assert (BEYOND in reason) is (BEYOND in words or ends[2] == math.inf)
 
 
-@pytest.mark.parametrize(("rounds", "noise", "least"), [(6, 0.02, 8), (6, 0.1, 32), (12, 0.02, 16), (32, 0.02, 33)])
-def test_rounds_are_added_up_to_the_next_look_at_least(rounds, noise, least):
-    found, verdict = judged(1.02, 0.93, 1.12, rounds=rounds)
-    assert rounds + more_rounds(found._replace(spread=noise), verdict.cause, 0.05) >= least
-
-
 def test_the_rounds_to_decide_are_those_of_the_plan_and_of_each_levels_share_of_the_error():
     found, verdict = judged(1.09, 0.99, 1.2)
     noisy = found._replace(spread=0.06)

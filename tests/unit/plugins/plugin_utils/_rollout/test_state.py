@@ -343,7 +343,9 @@ DAMAGE: list[tuple[list[Any], Any]] = [
     (["batches", 1, "ended"], None),
     (["batches", 1, "hosts", "app2", "outcome"], ["ok"]),
     (["runs", 0, "ended"], "later"),
-    (["runs", 0, "id"], ""),
+    (["runs", 0, "id"], "../up"),
+    (["runs", 0, "controller", "pid_namespace"], 7),
+    (["schema"], "zpower.sap_tuning/rollout/2"),
 ]
 
 
