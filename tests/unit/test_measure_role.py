@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role measure: what it is told reaches the programs of a host, rounds are stored, peers may be missing."""
+"""The role measure: its variables reach the programs of a host, rounds are stored, peers may be missing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def measure(
     options: tuple[str, ...] = (),
     **variables: Any,
 ) -> tuple[int, str]:
-    """The playbook measure on this machine; records below ``folder``. The host "peer" is out of reach."""
+    """Run the playbook measure on this machine; records below ``folder``. The host "peer" is out of reach."""
     measuring = {name: {**LOCAL, **values} for name, values in (hosts or {"app1": {}}).items()}
     everybody = {**measuring, "peer": unreachable(folder), **(peers or {})}
     given = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_change": "c1", **QUICK, **variables}
@@ -86,13 +86,13 @@ PEERED = ["niping", "network", "enqueue"]  # the workloads that need a peer
 
 
 def about(host: str, text: str) -> str:
-    """The lines of a playbook's output that name a host in brackets: its results."""
+    """Return the lines of a playbook's output that name a host in brackets: its results."""
     return "\n".join(line for line in text.splitlines() if f"[{host}" in line)
 
 
 @pytest.mark.gate
-def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Path) -> None:
-    """The host itself would leave the play as unreachable, and no rescue could take back what was set on it."""
+def test_an_unreachable_peer_is_a_failure_of_the_host_that_measures(tmp_path: Path) -> None:
+    """Otherwise the host would leave the play as unreachable, and no rescue could roll back its values."""
     peered = [*PEERED, "command"]
     hosts = {name: {"measure_workloads": [name], "measure_peer": "peer"} for name in peered}
     code, text = measure(tmp_path, hosts=hosts, measure_commands=[{"name": "x", "argv": ["true"]}])
@@ -104,7 +104,7 @@ def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Pa
 
 
 def test_nothing_to_measure_is_an_error(tmp_path: Path) -> None:
-    """Of the hosts that only lack a peer, the first one says so for all."""
+    """Among hosts that only lack a peer, the first one says so for all."""
     hosts: dict[str, dict[str, Any]] = {name: {"measure_workloads": [name]} for name in PEERED}
     code, text = measure(tmp_path, hosts={"empty": {"measure_workloads": []}, **hosts})
     assert code == 2
@@ -133,7 +133,7 @@ def test_one_server_serves_all_rounds(tmp_path: Path) -> None:
     assert "round 1 of 3]" in text and "round 3 of 3, about " in text
     # each round has measure_lifetime seconds
     assert '"lifetime": 10800' in text
-    # neither a result nor a fact has the token, but a handle of this run
+    # no result and no fact contains the token, only a handle of this run
     tokens = re.findall(r'"token": "(.*?)"', text)
     assert tokens and all(token.startswith(("zpower-token-", "VALUE_SPECIFIED")) for token in tokens), tokens
     assert sorted(path.name for path in (tmp_path / "results" / "c1" / "app1").iterdir()) == [

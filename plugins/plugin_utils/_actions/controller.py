@@ -158,7 +158,7 @@ class HonestAction(ActionBase):
     ) -> Answer:
         """The answer of a module on the host, with these fields beside those of every module.
 
-        ValueError if it takes longer than the limit in seconds; 0 is no limit.
+        ValueError if it takes longer than the limit in seconds; 0 means that it has no limit.
         """
         try:
             with time_limit(limit):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The face measure_workload: network, fio, openssl and programs of the user's, check mode, and wrong calls."""
+"""The module measure_workload: network, fio, openssl and the user's own programs, check mode, and wrong calls."""
 
 import base64
 import json
@@ -136,7 +136,7 @@ def test_a_server_samples_the_peer(call):
         (dict(command=[{"name": "x", "argv": ["true"], "user": "no-such-user"}]), "command x: "),
     ],
 )
-def test_a_wrong_call_hears_why(call, arguments, words):
+def test_a_wrong_call_is_told_why(call, arguments, words):
     given = dict(QUICK, workload="command") if "command" in arguments else dict(QUICK)
     result = call(**dict(given, **arguments))
     assert result["failed"] and words in result["msg"]
