@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import microseconds
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.credible import DAY, credible
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change, validate
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import view
 from comparing import BETTER, SAME, main, records_of, report_of, spoil
 from documents import schema_errors
