@@ -76,14 +76,6 @@ def service(text, drop_in=None, unit=UNIT):
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted"), [("SCHED_RR", True), ("SCHED_FIFO", True), ("SCHED_OTHER", False), (None, False)]
-)
-def test_what_asks_for_a_realtime_scheduler(value, wanted):
-    assert realtime.wants_realtime({"rdisp/linux/os_scheduler": value, "es/implementation": "std"}) is wanted
-    assert realtime.wants_realtime({}) is False
-
-
-@pytest.mark.parametrize(
     ("found", "unit", "enough"),
     [
         # without a unit the running sapstartsrv counts
