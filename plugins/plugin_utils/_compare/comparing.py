@@ -4,7 +4,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from .._experiment import outcomes
@@ -30,12 +30,8 @@ MOST_PROBLEMS = 200
 NO_TIME = 2**63
 
 
-@dataclass(frozen=True)
-class Expected:
-    """The expected hosts. ``reasons``: why a host has no records (unreachable, skipped, excluded by --limit)."""
-
-    hosts: Sequence[str] = ()
-    reasons: Mapping[str, str] = field(default_factory=dict)
+Expected = tuple[Sequence[str], Mapping[str, str]]
+"""The expected hosts, and why hosts have no records (unreachable, skipped, excluded by --limit)."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +51,13 @@ class Options(Limits):
 
 
 def compare_change(
-    loaded: Loaded, expected: Expected | None = None, options: Options | None = None, states: tuple[str, str] = PHASES
+    loaded: Loaded, expected: Expected = ((), {}), options: Options | None = None, states: tuple[str, str] = PHASES
 ) -> Report:
     """The report (schema ``zpower.sap_tuning/report/1``) of a loaded change; independent of time and order of files.
 
     ``states``: the two phases to compare, unless the change is an experiment; their names are free.
     """
-    expected, options = expected or Expected(), options or Options()
+    options = options or Options()
     contrasts = _contrasts(loaded, states)
     phases = {name for contrast in contrasts for name in contrast.phases}
     rounds = [item for item in loaded.records if item.phase in phases]
@@ -74,7 +70,7 @@ def compare_change(
     names = sorted({tuning.name for found in tunings.values() for tuning in found})
     missing = _not_measured(comparisons, expected)
     compared = {item.entry["host"] for item in comparisons}
-    absent = len({item["host"] for item in missing}.intersection(expected.hosts) - compared)
+    absent = len({item["host"] for item in missing}.intersection(expected[0]) - compared)
     rows = []
     for contrast in contrasts:
         rows += site.rows(contrast, options, comparisons, absent)
@@ -256,10 +252,10 @@ def _measured(comparisons: Sequence[Comparison], *ends: Literal["host", "peer"])
 def _not_measured(comparisons: Sequence[Comparison], expected: Expected) -> list[dict[str, str]]:
     measured = _measured(comparisons, "host", "peer")
     failed = {item.entry["host"]: item.entry["reason"] for item in comparisons if not item.entry["control"]}
-    hosts = {*expected.hosts, *expected.reasons, *failed} - measured
+    hosts, reasons = expected
     return [
-        {"host": host, "reason": expected.reasons.get(host) or failed.get(host) or "There is no record of this host."}
-        for host in sorted(hosts)
+        {"host": host, "reason": reasons.get(host) or failed.get(host) or "There is no record of this host."}
+        for host in sorted({*hosts, *reasons, *failed} - measured)
     ]
 
 

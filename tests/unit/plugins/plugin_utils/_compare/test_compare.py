@@ -14,7 +14,6 @@ from dataclasses import replace
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import (
-    Expected,
     Options,
     compare_change,
     iter_runs,
@@ -358,7 +357,7 @@ def test_the_first_row_is_the_site_and_each_host_has_a_row():
 
 def test_hosts_whose_records_are_lost_are_named_and_leave_nothing_to_conclude():
     names = ["app1", "app2", "app3", "app4"]
-    report = compare_change(factory.load(records_of()), Expected(names, {"app3": "unreachable"}))
+    report = compare_change(factory.load(records_of()), (names, {"app3": "unreachable"}))
     assert report["not_measured"] == [
         {"host": "app3", "reason": "unreachable"},
         {"host": "app4", "reason": "There is no record of this host."},
@@ -368,7 +367,7 @@ def test_hosts_whose_records_are_lost_are_named_and_leave_nothing_to_conclude():
     assert "2 of 3 hosts have no usable measurement" in report["pooled"][0]["reason"]
     assert report["headline"].startswith("Undecided: too many hosts or comparisons have no result; ")
     # a host that only serves, or was left out by --limit, is not lost
-    report = compare_change(factory.load(records_of()), Expected(names[:2], {"app9": "left out"}))
+    report = compare_change(factory.load(records_of()), (names[:2], {"app9": "left out"}))
     assert report["verdict"] == "IMPROVED"
 
 

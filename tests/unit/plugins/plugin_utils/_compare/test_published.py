@@ -120,9 +120,9 @@ def test_every_figure_is_one_of_the_studies():
 def test_percentages_of_sets_are_those_of_the_studies():
     known = {item[3]["figures"]["printed_gain_pct"] for item in studies.pairs("z14")}
     for name in ("network", "fio"):
-        printed = {int(text) for text in re.findall(r"(\d+)(?= %| to \d+ %)", BY_SET[name][0].figures)}
+        printed = {int(text) for text in re.findall(r"(\d+)(?= %| to \d+ %)", BY_SET[name][0][2])}
         assert printed and printed <= known
-    load = BY_SET["enqueue"][1].figures
+    load = BY_SET["enqueue"][1][2]
     pairs = re.findall(r"(\d+) % more[^:]*: ([\d,]+) without, ([\d,]+) with", load)
     assert len(pairs) == 2
     for percent, *values in pairs:
