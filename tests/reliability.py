@@ -11,7 +11,7 @@ DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "reliability.md"
 
 
 def between(text: str, name: str) -> tuple[str, str, str]:
-    """The document before, between and after the markers of a campaign."""
+    """Return the document before, between and after the markers of a campaign."""
     begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
     before, found, rest = text.partition(begin)
     inside, ended, after = rest.partition(end)
@@ -29,9 +29,9 @@ def write_table(
     document: Path = DOCUMENT,
     only: Collection[str] = (),
 ) -> None:
-    """Write counts[row][column] = (tried, good) as a table; a row that was not tried now stays as it was.
+    """Write counts[row][column] = (tried, good) as a table; a row that was not tried this time stays as it is.
 
-    only: the columns that were tried, if not all were; the others stay, and so does the line about the last run.
+    only: the columns that were tried, if not all; the others stay, and so does the line about the last run.
     """
     before, inside, after = between(document.read_text(encoding="utf-8"), name)
     old = cells_of(inside)
@@ -51,12 +51,12 @@ def write_table(
 
 
 def cells_of(table: str) -> dict[str, dict[str, str]]:
-    """{title of a row: {column: cell}} of a table that write_table() wrote."""
+    """Return {title of a row: {column: cell}} of a table that write_table() wrote."""
     rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
     return {row[0]: dict(zip(rows[0], row[1:], strict=True)) for row in rows[1:]}
 
 
 def cell(count: Sequence[int] | None) -> str:
-    """Return the number of cases, all of them good, or how many of them were."""
+    """Return the number of cases if all of them were good, otherwise how many of them were."""
     tried, good = count or (0, 0)
     return "–" if not count else str(tried) if good == tried else f"**{good} of {tried}**"

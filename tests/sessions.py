@@ -51,7 +51,7 @@ class Ended(NamedTuple):
 
 
 def parametrized(names: list[str]) -> list[str]:
-    """The sessions with their parameters, in the order of the names."""
+    """Return the sessions with their parameters, in the order of the names."""
     found: list[str] = []
     for name in dict.fromkeys(names):
         if "(" in name:
@@ -63,7 +63,7 @@ def parametrized(names: list[str]) -> list[str]:
 
 
 def start(session: str) -> Started:
-    """Start a session in a process group, with a home and a folder for temporary files of its own."""
+    """Start a session in its own process group, with its own home and folder for temporary files."""
     output = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115  (read when the session has ended)
     home = tempfile.TemporaryDirectory(prefix="zp-", ignore_cleanup_errors=True)
     env = os.environ | OPTIONS | homes.variables(home.name)
@@ -84,7 +84,7 @@ def end(running: dict[int, Started]) -> None:
 
 
 def wait_for_one(pids: Iterable[int]) -> tuple[int, int, resource.struct_rusage]:
-    """Wait until one of these processes has ended: its id, status and use. Other children of the caller stay."""
+    """Wait until one of these processes has ended; return its id, status and usage. Ignore other children."""
     while True:
         for pid in pids:
             ended = os.wait4(pid, os.WNOHANG)
@@ -107,7 +107,7 @@ def result(started: Started, used: resource.struct_rusage) -> Ended:
 
 
 def summary(ended: list[Ended]) -> str:
-    """The sum of CPU time, and the slowest sessions and tests."""
+    """Return the total CPU time, and the slowest sessions and tests."""
     lines = [f"CPU time: {sum(one.cpu_seconds for one in ended):.0f} s in {len(ended)} sessions"]
     slow = sorted(ended, key=lambda one: -one.cpu_seconds)[:SLOWEST]
     lines += ["the slowest sessions, in seconds of CPU time (and of the clock):"]
@@ -119,7 +119,7 @@ def summary(ended: list[Ended]) -> str:
 
 
 def over_budget(ended: list[Ended], goal: int, limit: int) -> bool:
-    """Print the sum of CPU time beside its goal; whether it is above the limit."""
+    """Print the total CPU time beside its goal; return whether it is above the limit."""
     used = sum(one.cpu_seconds for one in ended)
     print(
         f"sessions: {used:.0f} of {goal} CPU s" + (f", above the limit of {limit}" if used > limit else ""), flush=True
@@ -128,8 +128,9 @@ def over_budget(ended: list[Ended], goal: int, limit: int) -> bool:
 
 
 def run(waiting: list[str], stop: bool, budget: tuple[int, int] | None = None) -> int:
-    """Run all sessions, or with stop until one fails; the exit status. budget: goal and limit of CPU seconds; above the
-    limit, a run with stop has failed.
+    """Run all sessions, or with stop until one fails; return the exit status.
+
+    budget: goal and limit in CPU seconds; above the limit, a run with stop has failed.
     """
     running: dict[int, Started] = {}
     failed: list[str] = []
@@ -167,7 +168,7 @@ def run(waiting: list[str], stop: bool, budget: tuple[int, int] | None = None) -
 
 
 if __name__ == "__main__":
-    # SIGINT may be ignored here, as in a job in the background, and the sessions would ignore it too.
+    # SIGINT may be ignored here, as in a background job, and the sessions would then ignore it too.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

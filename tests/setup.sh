@@ -93,7 +93,7 @@ if [ -n "$missing" ]; then
     echo "setup: installing Debian packages:$missing"
     log=$(mktemp)
     install="$as_root env DEBIAN_FRONTEND=noninteractive apt-get -o Acquire::Retries=3 install -y --no-install-recommends $missing"
-    # A machine that was never updated has no list of packages: fetch it only then.
+    # A machine that was never updated has no package lists: fetch them only then.
     if ! $install >"$log" 2>&1; then
         $as_root apt-get -o Acquire::Retries=3 update >"$log" 2>&1 || { cat "$log" >&2; fail "apt-get update failed, see above."; }
         $install >"$log" 2>&1 || { cat "$log" >&2; fail "apt-get could not install$missing, see above."; }
@@ -101,8 +101,8 @@ if [ -n "$missing" ]; then
     rm -f "$log"
 fi
 
-# netperf is in main of Debian 13, and in non-free of Debian 12, which apt of this machine need not know. Lists of its own
-# leave that as it is, and the package is only unpacked.
+# netperf is in main of Debian 13 and in non-free of Debian 12, which this machine's apt may not know. Separate lists leave its
+# configuration alone, and the package is only unpacked.
 fetch_netperf() (
     release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
     # shellcheck disable=SC2016  # apt replaces these names
@@ -126,7 +126,7 @@ if at gate all && ! have netserver && [ ! -x .cache/netperf/usr/bin/netserver ];
     fetch_netperf || echo "setup: netperf could not be fetched: its tests are skipped, and in CI they fail." >&2
 fi
 
-# The service would change this machine, so that its package is only unpacked: the tests compare its way of merging.
+# The service would change this machine, so its package is only unpacked: the tests compare how it merges settings.
 fetch_tuned() (
     rm -rf .cache/tuned
     mkdir -p .cache/tuned
@@ -138,7 +138,7 @@ if at gate all && [ ! -d .cache/tuned/usr ]; then
     fetch_tuned || echo "setup: tuned could not be fetched: its test is skipped, and in CI it fails." >&2
 fi
 
-# The requirements of a level contain those of the levels before it.
+# The requirements of a level include those of the levels before it.
 wanted="-r requirements.txt"
 stamp=.venv/.setup-demo
 if ! at build demo; then
@@ -175,7 +175,7 @@ if at all; then
     fi
 fi
 
-# The collection awx.awx, for the tests of docs/awx. The last release of the package ansible that brings it has version 10.
+# The collection awx.awx, for the tests of docs/awx. Version 10 of the package ansible is the last that contains it.
 awx=ansible==10.7.0
 if at all && [ "$(cat .cache/awx/.of 2>/dev/null)" != "$awx" ]; then
     echo "setup: unpacking awx.awx of $awx into .cache/awx"

@@ -18,14 +18,14 @@ KEY = "ZPOWER_SIGNING_KEY"
 
 
 def gpg(*arguments: str | Path, **more: bytes) -> None:
-    """Run gpg without questions. RuntimeError has what it says if it fails."""
+    """Run gpg without prompts. The RuntimeError contains its message if it fails."""
     done = subprocess.run(["gpg", "--batch", "--yes", *arguments], check=False, capture_output=True, **more)  # type: ignore[call-overload]
     if done.returncode:
         raise RuntimeError(f"gpg ended with {done.returncode}: {done.stderr.decode(errors='replace').strip()}")
 
 
 def manifest(archive: Path) -> bytes:
-    """MANIFEST.json, which has the checksum of FILES.json, which has those of all other files."""
+    """Return MANIFEST.json, which has the checksum of FILES.json, which has those of all other files."""
     with tarfile.open(archive) as content:
         stream = content.extractfile("MANIFEST.json")
         assert stream is not None
@@ -33,7 +33,7 @@ def manifest(archive: Path) -> bytes:
 
 
 def sign(data: bytes, target: Path, *options: str | Path) -> None:
-    """Write the armoured detached signature of some bytes. options of gpg choose the key."""
+    """Return the armoured detached signature of some bytes; the options of gpg choose the key."""
     gpg(*options, "--armor", "--output", target, "--detach-sign", "-", input=data)
 
 

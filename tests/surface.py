@@ -31,7 +31,7 @@ def of_yaml(path: Path) -> Any:
 
 
 def of_options(where: str, options: Mapping[str, Any]) -> Iterator[str]:
-    """Options or variables with their aliases, choices and suboptions."""
+    """Return lines for options or variables, with their aliases, choices and suboptions."""
     for name, option in options.items():
         for one in (name, *option.get("aliases", ())):
             yield f"{where} {one}: {_type(option)}"
@@ -40,19 +40,19 @@ def of_options(where: str, options: Mapping[str, Any]) -> Iterator[str]:
 
 
 def of_plugin(top: Path, path: Path) -> Iterator[str]:
-    """A plugin and its options, with those of its documentation fragments."""
+    """Return lines for a plugin and its options, including those of its documentation fragments."""
     where, found = f"{path.parent.name} {path.stem}", generate.documentation(path)
     yield where
     yield from of_options(where, found.get("options", {}))
     shared = found.get("extends_documentation_fragment", [])
     for one in [shared] if isinstance(shared, str) else shared:
         fragment = top / "plugins" / "doc_fragments" / f"{one.rpartition('.')[2]}.py"
-        if fragment.exists():  # others are of ansible-core
+        if fragment.exists():  # the others belong to ansible-core
             yield from of_options(where, generate.documentation(fragment).get("options", {}))
 
 
 def parts(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """A schema, what it refers to, and its alternatives."""
+    """Return a schema, the schemas it refers to, and its alternatives."""
     yield schema
     referred = [definitions[schema["$ref"].rpartition("/")[2]]] if "$ref" in schema else []
     for one in [*referred, *(one for key in ("allOf", "anyOf", "oneOf") for one in schema.get(key, ()))]:
@@ -62,7 +62,7 @@ def parts(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator
 def of_fields(
     where: str, schema: Mapping[str, Any], definitions: Mapping[str, Any], found: dict[str, set[str]]
 ) -> dict[str, set[str]]:
-    """{field: its types}, added to ``found``."""
+    """Add {field: its types} to ``found``."""
     for part in parts(schema, definitions):
         for name, field in part.get("properties", {}).items():
             types = found.setdefault(f"{where} {name}", set())
@@ -78,7 +78,7 @@ def of_fields(
 
 
 def surface(top: Path = generate.HERE) -> set[str]:
-    """All lines of a tree."""
+    """Return all lines of a tree."""
     found = {f"action group {name}" for name in of_yaml(top / "meta" / "runtime.yml").get("action_groups", {})}
     found |= {f"modules {old}" for old in generate.redirects(top)}
     for kind in ("modules", "callback", "lookup"):
@@ -101,7 +101,7 @@ def surface(top: Path = generate.HERE) -> set[str]:
 
 
 def missing(old: set[str], new: set[str]) -> set[str]:
-    """Lines that are gone. A field of a record may lose a type; an option may take any."""
+    """Return the lines that are gone. A field of a record may lose a type; an option may gain any."""
     types = dict(line.split(": ", 1) for line in new if ": " in line)
 
     def kept(line: str) -> bool:
@@ -113,7 +113,7 @@ def missing(old: set[str], new: set[str]) -> set[str]:
 
 
 def announced(line: str, text: str) -> bool:
-    """Whether a text names the module, variable, playbook, record or file, and the part of it that is gone."""
+    """Return whether a text names the module, variable, playbook, record or file, and the part of it that is gone."""
     _kind, owner, *rest = line.partition(": ")[0].split(" ")
     owner = owner.split("/")[1] if line.startswith("record ") else owner
     names = [owner, *re.split("=", "".join(rest[-1:]))]
@@ -121,14 +121,14 @@ def announced(line: str, text: str) -> bool:
 
 
 def last_release(top: Path, version: str) -> str | None:
-    """The tag of the newest release before a version, among the ancestors of HEAD."""
+    """Return the tag of the newest release before a version, among the ancestors of HEAD."""
     command = ["git", "tag", "--merged", "HEAD", "--list", "v[0-9]*"]
     tags = subprocess.run(command, cwd=top, check=True, capture_output=True, text=True).stdout.split()
     return max((tag for tag in tags if Version(tag) < Version(version)), key=Version, default=None)
 
 
 def at(top: Path, tag: str) -> set[str]:
-    """The lines of a commit."""
+    """Return the lines of a commit."""
     with tempfile.TemporaryDirectory() as folder:
         archive = subprocess.run(["git", "archive", tag], cwd=top, check=True, capture_output=True).stdout
         subprocess.run(["tar", "-x", "-C", folder], check=True, input=archive)
@@ -136,7 +136,7 @@ def at(top: Path, tag: str) -> set[str]:
 
 
 def problems(gone: set[str], texts: list[str], old: Version, new: Version) -> list[str]:
-    """What is wrong with lines that are gone. texts: what the changelog says about breaks since the old version."""
+    """Return what is wrong with lines that are gone. texts: what the changelog says about breaks since then."""
     unnamed = sorted(line for line in gone if not any(announced(line, text) for text in texts))
     found = [f"gone, and in no entry of breaking_changes or removed_features: {line}" for line in unnamed]
     if gone and new.major == old.major:

@@ -34,7 +34,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def copy(folder: Path) -> None:
-    """Copy the files that git does not ignore to a new folder, in which Ansible finds them as the collection."""
+    """Copy the files that git does not ignore to a new folder, where Ansible finds them as the collection."""
     checkout.copy(folder)
     link = folder / ".cache" / "collections" / "ansible_collections" / "zpower" / "sap_tuning"
     link.parent.mkdir(parents=True)
@@ -42,7 +42,7 @@ def copy(folder: Path) -> None:
 
 
 def write(folder: Path, block: Block) -> None:
-    """Write a file of the page, or apply an edit; an error if the file exists, or the edit does not fit."""
+    """Write a file of the page or apply an edit; fail if the file exists or the edit does not fit."""
     if block.kind == "Edit":
         command = ["git", "apply", "--recount", "-"]
         subprocess.run(command, cwd=folder, check=True, input=block.text, text=True, env={"GIT_DIR": "/nonexistent"})
@@ -54,12 +54,12 @@ def write(folder: Path, block: Block) -> None:
 
 
 def generate(folder: Path) -> None:
-    """What the page calls `make generate`."""
+    """Run what the page calls `make generate`."""
     subprocess.run([sys.executable, "tests/generate.py"], cwd=folder, check=True)
 
 
 def make(folder: Path) -> None:
-    """A copy with everything that the page says."""
+    """Make a copy with everything that the page describes."""
     copy(folder)
     for block in blocks(PAGE.read_text("utf-8")):
         write(folder, block)

@@ -6,6 +6,7 @@
 from typing import Any
 
 from ..plugin_utils._actions.controller import HonestAction
+from ..plugin_utils._actions.variables import known_tunings
 from ..plugin_utils._answers.answers import OF_HOST, OF_TUNING, RENAMED, Answer
 
 
@@ -14,4 +15,6 @@ class ActionModule(HonestAction):
         name = self._task.action.rpartition(".")[2]
         name = RENAMED.get(name, name)
         module, fields = f"zpower.sap_tuning.{name}", OF_HOST.get(name, OF_TUNING)
-        return self.ask(module, self._task.args, given, fields)
+        # a task that calls the module of a tuning itself, and may restart instances, has no limit
+        limit = 0 if name in known_tunings() else self.limit(given)
+        return self.ask(module, self._task.args, given, fields, limit)

@@ -18,7 +18,7 @@ class ActionModule(HonestAction):
         name, value_of = arguments["name"], templated(self._templar, given)
         self.check_common(value_of)
         options = module_options(name, role_specs(name), value_of)
-        answer = self.ask(f"zpower.sap_tuning.{name}", options, given, OF_TUNING)
+        answer = self.ask(f"zpower.sap_tuning.{name}", options, given, OF_TUNING, self.limit(given, {name: options}))
         if answer.get("failed"):
             answer["msg"] = in_variables(option_names(name), answer.get("msg", ""))
         return answer

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible.plugins.loader import lookup_loader
 
 from ..modules.tunings import DOCUMENTATION
 from ..plugin_utils._actions.controller import HonestAction, documented, runs
@@ -44,7 +43,6 @@ ARGUMENTS["names"]["choices"] = TUNINGS
 # Read where Ansible loads this plugin, before it forks the process of each host.
 for role in WITH_ROWS:
     role_values(role)
-lookup_loader.get("zpower.sap_tuning.host_timeout")
 
 
 class ActionModule(HonestAction):
@@ -57,12 +55,8 @@ class ActionModule(HonestAction):
         bad = arguments["failing"] or []
         if arguments["failing"] is not None and not arguments["names"]:  # a second task without anything to do
             return {**quiet, "failed": bool(bad), "failing": bad, "msg": "; ".join(bad)}
-        variables, tunings = {**given, **arguments["variables"]}, arguments["tunings"]
+        variables, tunings, names = {**given, **arguments["variables"]}, arguments["tunings"], arguments["names"]
         host = variables["inventory_hostname"]
-        if unknown := [name for name in tunings if name not in TUNINGS]:
-            raise ValueError(f"there is no tuning '{unknown[0]}': tunings takes {', '.join(TUNINGS)}")
-        named = tunings if arguments["names"] is None else arguments["names"]
-        names = list(dict.fromkeys(map(str.__str__, named)))  # no cache finds the tagged strings of ansible-core 2.19
         self._check_tags(WITH_ROWS if arguments["check_platform"] else TUNINGS, variables)
         chosen = [name for name in names if self._tagged(name, variables)]
         self.check_common(templated(self._templar, variables))
@@ -83,7 +77,8 @@ class ActionModule(HonestAction):
             **platform,
         }
         if called or platform:
-            answer = self.ask(MODULE, module_args, variables, {**FIELDS, "tunings": by_tuning(called)})
+            fields = {**FIELDS, "tunings": by_tuning(called)}
+            answer = self.ask(MODULE, module_args, variables, fields, self.limit(variables, module_args["tunings"]))
             answer.pop("invocation", None)  # the controller knows it, and the evidence is there
             if "tunings" not in answer:  # the host could not be reached, or the module did not start
                 return {**quiet, **answer}
@@ -127,7 +122,11 @@ class ActionModule(HonestAction):
                 asked["names"] = choose(asked_for(value_of(f"{role}_tunings"), value_of), TUNINGS)
         self._task.args = {**asked, **self._task.args}
         arguments: dict[str, Any] = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
-        return arguments
+        if unknown := [name for name in arguments["tunings"] if name not in TUNINGS]:
+            raise ValueError(f"there is no tuning '{unknown[0]}': tunings takes {', '.join(TUNINGS)}")
+        named = arguments["tunings"] if arguments["names"] is None else arguments["names"]
+        # no cache finds the tagged strings of ansible-core 2.19
+        return {**arguments, "names": list(dict.fromkeys(map(str.__str__, named)))}
 
     def _deferred(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[list[str], int]:
         """The tunings that wait for a second task, and its throttle: instances are restarted on one host at a time."""

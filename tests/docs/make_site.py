@@ -288,7 +288,7 @@ def make_accessible() -> None:
 
 
 def fingerprint() -> str:
-    """The same as long as what the site is built from is the same."""
+    """Return a hash that changes when any input of the site changes."""
     files = [path for name in INPUTS for path in ([TOP / name] if (TOP / name).is_file() else (TOP / name).rglob("*"))]
     total = hashlib.sha256()
     for path in sorted(files):
@@ -298,7 +298,7 @@ def fingerprint() -> str:
 
 
 def build() -> None:
-    """The site in build/docs, unless it is that of these files already."""
+    """Build the site in build/docs, unless it is up to date."""
     # not all of them are pages of the site
     outside = [*TOP.glob("*.md"), *TOP.glob("roles/*/README.md")]
     if found := [line for path in outside for line in links.lost(path)]:

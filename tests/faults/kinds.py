@@ -171,7 +171,7 @@ def mount(*words: str) -> None:
 
 
 def own_file_systems(machine: Machine, options: str) -> list[Path]:
-    """Mount a file system of its own at each of the machine's places, and make a new tree."""
+    """Mount a separate file system at each of the machine's places, and make a new tree."""
     paths = [machine.root / place.lstrip("/") for place in machine.places]
     for path in paths:
         path.mkdir(exist_ok=True)

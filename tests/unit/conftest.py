@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make the checkout importable as ansible_collections.zpower.sap_tuning, and keep the unit tests to themselves.
+"""Make the checkout importable as ansible_collections.zpower.sap_tuning, and isolate the unit tests.
 
-Each process of pytest has a home, a folder for temporary files and, as root, a network namespace of its own, in which a
-test that leaves a process behind fails. Runs on Python 3.6 too.
+Each pytest process has its own home, folder for temporary files and, as root, network namespace; a test that leaves a
+process behind in it fails. This runs on Python 3.6 too.
 """
 
 import atexit
@@ -23,7 +23,7 @@ CHECKOUT = os.path.dirname(os.path.dirname(HERE))
 COLLECTIONS = os.path.join(CHECKOUT, ".cache", "collections")
 LINK = os.path.join(COLLECTIONS, "ansible_collections", "zpower", "sap_tuning")
 CLONE_NEWNET = 0x40000000  # <linux/sched.h>
-# Processes that live as long as pytest, if it is their parent.
+# Processes that may live as long as pytest, if it is their parent.
 SERVERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 SECONDS_TO_END = 60
 
@@ -43,7 +43,7 @@ import homes  # noqa: E402
 
 
 def _remove(folder, pid):
-    """Remove the folder of this process; a fork of it leaves the folder alone."""
+    """Remove the folder of this process, but not in a fork of it."""
     if os.getpid() == pid:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -58,13 +58,13 @@ def pytest_configure(config):
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNET) == 0:
         env = dict(os.environ, PATH=os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/sbin"]))
         subprocess.run(["ip", "link", "set", "lo", "up"], env=env, check=True)
-        # getaddrinfo with AI_ADDRCONFIG (netperf) resolves nothing if there are only addresses of loopback
+        # getaddrinfo with AI_ADDRCONFIG (netperf) resolves nothing if all addresses are loopback addresses
         subprocess.run(["ip", "address", "add", "198.18.0.1/32", "dev", "lo"], env=env, check=True)
         config.pluginmanager.register(NothingLeft(), "nothing_left")
 
 
 class NothingLeft:
-    """Fails the last test of a file if tests of the file leave a process in their network namespace, and names them."""
+    """Fail the last test of a file if its tests leave processes in their network namespace, and name these."""
 
     def __init__(self):
         self.network = os.readlink("/proc/self/ns/net")
@@ -80,7 +80,7 @@ class NothingLeft:
     def pytest_runtest_makereport(self, item, call):
         outcome = yield
         if call.when != "teardown" or self._newest_process() == self.newest:
-            return  # nothing was started since
+            return  # nothing was started since then
         for pid in self._processes():
             self.left_by.setdefault(pid, item.nodeid)
         if not item.last_of_file:
@@ -101,7 +101,7 @@ class NothingLeft:
             return text.read().split()[-1]
 
     def _processes(self):
-        """{process id: command line} of the processes here, without this one and the servers that it keeps."""
+        """Return {process id: command line} of the processes here, except this one and the servers that it keeps."""
         shown = ((pid, self._shown(pid)) for pid in os.listdir("/proc") if pid.isdigit())
         return {pid: text for pid, text in shown if text}
 
@@ -121,6 +121,6 @@ class NothingLeft:
                 parent = stream.read().rpartition(")")[2].split()[1]
         except OSError:  # it has ended
             return ""
-        # a fork of this process is a deputy, and ends with it
+        # a fork of this process acts on its behalf, and ends with it
         kept = parent == str(os.getpid()) and (command == self.command or any(name in command for name in SERVERS))
         return "" if kept else command

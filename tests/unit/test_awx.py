@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docs/awx: awx.awx knows the arguments of each task, and the collection takes every answer of a survey."""
+"""docs/awx: awx.awx knows the arguments of each task, and the collection accepts every answer of a survey."""
 
 import json
 import re
@@ -27,7 +27,7 @@ TASKS, SETTINGS = (DataLoader().load_from_file(str(AWX / name)) for name in ("ob
 TEMPLATES = yaml.safe_load((AWX / "job_templates.yml").read_text())["awx_job_templates"]
 (ROLLOUT_SURVEY,) = [template["survey"] for template in TEMPLATES if template["name"] == "rollout"]
 QUESTIONS = [(template["name"], question) for template in TEMPLATES for question in template["survey"]]
-# the roles of a playbook that have another name or come in addition
+# the roles of a playbook that have a different name or come in addition
 ROLES = {
     "site": ["tune"],
     "rollback": ["tune"],
@@ -37,7 +37,7 @@ ROLES = {
 OF_TUNINGS = {name: {"type": "str"} for name in ("zpower_confirm_within", "zpower_probation")}
 PYTHON_TYPES = {"text": str, "textarea": str, "multiplechoice": str, "integer": int, "float": (int, float)}
 CHOSEN = re.compile(r"[a-z_]+_tunings")
-"""Variables that the lookup zpower.sap_tuning.tunings reads: its tests tell what an empty text means."""
+"""Variables that the lookup zpower.sap_tuning.tunings reads: its tests show what an empty text means."""
 
 
 def every(questions):
@@ -46,7 +46,7 @@ def every(questions):
 
 
 def specs(template):
-    """The variables of the roles of a template's playbook, with their argument specifications."""
+    """Return the variables of the roles of a template's playbook, with their argument specifications."""
     found = {}
     for role in ROLES.get(template, [template]):
         text = (TOP / "roles" / role / "meta" / "argument_specs.yml").read_text()
@@ -55,7 +55,7 @@ def specs(template):
 
 
 def defaults():
-    """[(role, variable, value)] of all roles."""
+    """Return [(role, variable, value)] of all roles."""
     for path in sorted(TOP.glob("roles/*/defaults/main.yml")):
         for variable, value in (yaml.safe_load(path.read_text()) or {}).items():
             yield path.parts[-3], variable, str(value)
@@ -80,7 +80,7 @@ def test_awx_awx_knows_the_arguments_of_each_task(task):
         assert not choices or "{{" in str(value) or value in choices, option
 
 
-def test_a_rollout_waits_for_an_approval_and_no_step_follows_a_failed_one():
+def test_a_rollout_waits_for_an_approval_and_nothing_follows_a_failed_step():
     (workflow,) = SETTINGS["awx_workflows"]
     assert workflow["survey"] == "rollout"
     steps = [
@@ -100,8 +100,8 @@ def test_a_rollout_waits_for_an_approval_and_no_step_follows_a_failed_one():
     assert "success_nodes" in nodes[-1] and not {"always_nodes", "failure_nodes"} & {*nodes[0], *nodes[1]}
 
 
-def test_every_job_of_a_workflow_takes_the_answers_of_its_survey(tmp_path):
-    """AWX hands them to all jobs of the workflow, also to those that do not ask."""
+def test_every_job_of_a_workflow_accepts_the_answers_of_its_survey(tmp_path):
+    """AWX hands them to all jobs of the workflow, including those that do not ask."""
     answers = {question["variable"]: question.get("default", "a-change") for question in ROLLOUT_SURVEY}
     site = Site(tmp_path, {"app1": COMPLIANT})
     status, text = site.play("zpower.sap_tuning.verify", "-e", json.dumps(answers))
@@ -109,7 +109,7 @@ def test_every_job_of_a_workflow_takes_the_answers_of_its_survey(tmp_path):
 
 
 def test_slices_share_the_name_of_a_run():
-    """AWX fills it in: all jobs of a workflow have its id, and a job without slices has one of its own."""
+    """AWX fills it in: all jobs of a workflow have its id, and a job without slices has its own."""
     extra = next(one["awx.awx.job_template"]["extra_vars"] for one in TASKS if "awx.awx.job_template" in one)
     assert "{'zpower_run': awx_run_of_slices} if item.slices | default(1) | int > 1 else {}" in extra
     assert [template["name"] for template in TEMPLATES if "slices" in template] == ["verify"]
@@ -119,7 +119,7 @@ def test_slices_share_the_name_of_a_run():
     assert render(awx_job_id=4713, awx_job_template_id=7) == "4713-7"
 
 
-def test_what_is_scheduled_needs_no_answer():
+def test_scheduled_jobs_need_no_answers():
     unanswered = [q["variable"] for t in TEMPLATES if "rrule" in t for q in t["survey"] if "default" not in q]
     assert unanswered == []
 
@@ -136,8 +136,8 @@ def test_each_template_has_its_playbook():
 
 
 @every(QUESTIONS)
-def test_a_question_keeps_the_rules_of_awx(template, question):
-    """A default that breaks them would be dropped without a word."""
+def test_a_question_follows_the_rules_of_awx(template, question):
+    """AWX would silently drop a default that breaks them."""
     assert {"type", "variable", "question_name", "question_description", "required"} <= set(question)
     kind, choices = question["type"], question.get("choices")
     assert (choices is not None) == (kind == "multiplechoice")
@@ -156,10 +156,10 @@ def test_a_question_keeps_the_rules_of_awx(template, question):
 
 
 @every(QUESTIONS)
-def test_a_question_is_about_a_variable_that_takes_its_answers(template, question):
+def test_each_question_is_about_a_variable_that_accepts_its_answers(template, question):
     variable, known = question["variable"], specs(template)
     if variable not in known:
-        # a variable of the site: roles have it as a default of their own, or every tuning takes it
+        # a variable of the site: roles have a default for it, or every tuning accepts it
         assert variable.startswith("zpower_")
         users = [spec for name, spec in known.items() if uses(name, variable)]
         known = {variable: users[0]} if users else OF_TUNINGS
@@ -171,7 +171,7 @@ def test_a_question_is_about_a_variable_that_takes_its_answers(template, questio
 
 
 @pytest.mark.parametrize("template", TEMPLATES, ids=[template["name"] for template in TEMPLATES])
-def test_a_variable_of_a_playbook_is_asked_or_named_as_left_out(template):
+def test_each_variable_of_a_playbook_is_asked_or_listed_as_left_out(template):
     page = (TOP / "docs" / "awx.md").read_text()
     section = page.partition("### What no survey asks")[2].partition("\n## ")[0]
     left_out = [name for line in section.splitlines() for name in re.findall(r"`([\w*]+)`", line.partition(" | ")[0])]
@@ -210,6 +210,6 @@ def test_the_image_has_the_versions_that_the_tests_use():
         assert any(re.search(rf"^{re.escape(wanted)}\b", text, re.MULTILINE) for text in pinned), wanted
 
 
-def test_the_examples_hold_no_secret():
+def test_the_examples_contain_no_secrets():
     for path in AWX.rglob("*.yml"):
         assert not re.search(r"(?i)(password|token|secret)\w*\s*:", path.read_text()), path

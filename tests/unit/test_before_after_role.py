@@ -37,9 +37,9 @@ ON_TREE = """\
 
 
 class Site:
-    """Hosts of this machine, each with a tree that the tuning rps works on, and the collection for them.
+    """Hosts on this machine, each with a tree that the tuning rps works on, and the collection for them.
 
-    Those measure against ``peer``, which is not a host of the play, if nothing else is said.
+    Unless told otherwise, those measure against ``peer``, which is not a host of the play.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -72,7 +72,7 @@ class Site:
         return code == 0, text
 
     def tree(self, name: str = "app1") -> dict[str, Any]:
-        """The files of a host without locks; of the journals what they hold, without the time of it."""
+        """Return the files of a host except locks; of the journals their content, without its time."""
         root = self.folder / name / "tree"
         found: dict[str, Any] = {}
         for path in root.rglob("*"):
@@ -88,7 +88,7 @@ class Site:
         return [int(path.read_text(), 16) for path in sorted(queues.glob("*/rps_cpus"))]
 
     def keep_away(self, name: str, step: str) -> None:
-        """No record of this step can be stored: a folder lies where it belongs."""
+        """Make it impossible to store a record of this step: a folder is in its place."""
         (self.results / "c1" / name / f"{step}-pingpong-1000B-peer.json").mkdir(parents=True)
 
 
@@ -103,7 +103,7 @@ EXPERIMENT = {
         {"name": "rps", "levels": [{"name": str(every), "vars": {"rps_every": every}} for every in (1, 2)]}
     ]
 }
-# variables of a host, and what is said
+# variables of a host, and the message
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "nameless": ({"zpower_change": ""}, "zpower_change is empty: name the change"),
     "unknown": ({"measure_peer": "app9"}, "measure_peer is app9; it must be the inventory name of another host"),
@@ -113,7 +113,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("playbook", ["before_after", "experiment"])
-def test_what_can_be_checked_is_checked_before_a_host_is_touched(site: Site, playbook: str) -> None:
+def test_mistakes_are_found_before_a_host_is_touched(site: Site, playbook: str) -> None:
     for name, (variables, _sentence) in REFUSED.items():
         site.add(name, **{"measure_peer": "peer", **site.variables, **EXPERIMENT, **variables})
     # records are never overwritten
@@ -149,7 +149,7 @@ def test_without_a_measurement_a_host_is_left_as_it_was_found(site: Site) -> Non
 
 
 @pytest.mark.gate
-def test_measured_in_both_states_a_host_is_left_in_its_final_one(site: Site) -> None:
+def test_a_host_measured_in_both_states_is_left_in_its_final_one(site: Site) -> None:
     # the second round of the state after
     site.keep_away("app1", "after-2")
     passed, text = site.play("before_after", limit="app1", before_after_final="tuned", measure_rounds=2)
@@ -159,7 +159,7 @@ def test_measured_in_both_states_a_host_is_left_in_its_final_one(site: Site) -> 
 
 
 @pytest.mark.gate
-def test_values_that_are_neither_state_are_not_given_up(site: Site) -> None:
+def test_values_that_belong_to_neither_state_are_kept(site: Site) -> None:
     assert site.play("site", rps_every=2)[0]
     found = site.tree("app1"), site.tree("app2")
     passed, text = site.play("before_after")
@@ -176,14 +176,14 @@ def test_values_that_are_neither_state_are_not_given_up(site: Site) -> None:
     assert site.tree("app1") == found[0]
     assert site.masks("app2") == ALL
     assert not [path for path in site.tree("app2") if "checkpoint" in path]
-    # the first values are known still
+    # the first values are still known
     passed, text = site.play("rollback")
     assert passed, text
     assert (site.masks("app1"), site.masks("app2")) == (NONE, NONE)
 
 
 @pytest.mark.gate
-def test_each_round_of_an_experiment_says_how_far_it_is(site: Site) -> None:
+def test_each_round_of_an_experiment_reports_its_progress(site: Site) -> None:
     passed, text = site.play("experiment", limit="app1", experiment_rounds=2, **EXPERIMENT)
     assert passed, text
     lines = [line.split(",")[0].split(":")[0] for line in text.splitlines() if line.startswith("round ")]

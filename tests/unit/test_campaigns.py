@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The campaigns and the demo find a fault that is planted, and count nothing else as one."""
+"""The campaigns and the demo find a planted fault, and count nothing else as a fault."""
 
 import errno
 import importlib.util
@@ -49,7 +49,7 @@ def folder(tmp_path):
 
 
 def run(folder, plan):
-    """Replace a file as a module does, and remove a folder; go on after what is refused."""
+    """Replace a file as a module does, remove a folder, and go on after a refusal."""
 
     def replace():
         injection.install()
@@ -82,7 +82,7 @@ def test_a_run_is_killed_in_any_of_its_calls(folder):
 
 
 @pytest.mark.parametrize("lasting, refused", [(False, 1), (True, 2)])
-def test_an_error_is_met_once_or_from_then_on(folder, lasting, refused):
+def test_an_error_occurs_once_or_from_then_on(folder, lasting, refused):
     outcome = run(folder, injection.Plan(3, errno.EROFS, lasting))
     assert outcome.result == {"refused": [errno.EROFS] * refused}
 
@@ -135,7 +135,7 @@ def much(_chance, _folder):
         (lambda *_: os._exit(3), "ended the process"),
     ],
 )
-def test_what_an_input_may_not_do(monkeypatch, fuzz, run, words):
+def test_what_an_input_must_not_do(monkeypatch, fuzz, run, words):
     monkeypatch.setattr(fuzz, "SECONDS", 0.2)
     monkeypatch.setattr(fuzz, "TARGETS", [fuzz.Target("one", "parsers", 1, run, (ValueError,))])
     _name, tried, found = fuzz.chunk(("one", [0, 1], 7))
@@ -185,6 +185,6 @@ REPORT = {"experiment": {"progress": {"complete": True}}}
         ({"app1": []}, {"app1": []}, "nothing could be read"),
     ],
 )
-def test_a_host_that_is_not_as_it_was_fails_the_demo(first, last, told):
+def test_a_host_that_is_not_restored_fails_the_demo(first, last, told):
     assert demo.as_found(first, last).startswith(told)
     assert demo.problems(REPORT, first, last) == ["the hosts are not as they were"]

@@ -64,7 +64,7 @@ def checked(site: Path) -> Run:
     return Run(site, "-e", "zpower_captures=captures")
 
 
-def test_every_capture_is_a_host_of_the_evidence_and_hosts_without_one_fail_unasked(checked: Run) -> None:
+def test_every_capture_is_a_host_of_the_evidence_and_hosts_without_one_fail(checked: Run) -> None:
     hosts = {host["host"]: host["outcome"] for host in checked.evidence["hosts"]}
     failed = dict.fromkeys(("app4", "app5", "real"), "failed")
     assert hosts == {"app1": "ok", "app2.example.com": "ok", "app3": "ok"} | failed, checked.said
@@ -77,12 +77,12 @@ def test_a_host_of_the_inventory_has_its_own_wish(checked: Run) -> None:
     assert checked.row("app3", "dispatching")["verdict"] == "drifted"
 
 
-def test_a_row_says_what_the_capture_is(checked: Run) -> None:
+def test_a_row_describes_the_capture(checked: Run) -> None:
     row = checked.row("app1", "capture")
     assert row["reason"] == "dbginfo of prdapp1, taken 2026-11-20T10:11:12" and row["verdict"] == "compliant"
 
 
-def test_a_capture_that_cannot_be_read_says_so(checked: Run) -> None:
+def test_a_capture_that_cannot_be_read_is_reported(checked: Run) -> None:
     assert f"{BROKEN} is not an archive" in checked.said and f"{ENCRYPTED} is encrypted" in checked.said
     assert "captures/*real*: No such file" in checked.said
     assert "Traceback" not in checked.said
@@ -104,7 +104,7 @@ def test_a_capture_can_only_be_checked(site: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"), [("zpower_captures", "the name of a group"), ("a\x1b[31mb", "letters"), ("app3", "real is not")]
 )
-def test_a_name_of_a_capture_hides_no_host(site: Path, tmp_path: Path, name: str, said: str) -> None:
+def test_the_name_of_a_capture_hides_no_host(site: Path, tmp_path: Path, name: str, said: str) -> None:
     inventory = {**INVENTORY, "zpower_captures": {"hosts": {"real": {}}} if name == "app3" else {}}
     (tmp_path / "hosts.json").write_text(json.dumps(inventory))
     (tmp_path / "captures").symlink_to(site / "captures")

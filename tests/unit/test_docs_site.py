@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""tests/docs: links of pages lead to where the site has the file, and links that lead nowhere are found."""
+"""tests/docs: links of pages point to where the site has the file, and broken links are found."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ import make_site  # noqa: E402
         ("CONTRIBUTING.md", "tests/standins/aix/README.md", make_site.FORGE + "tests/standins/aix/README.md"),
     ],
 )
-def test_a_link_leads_to_where_the_site_has_the_file(path: str, link: str, new: str) -> None:
+def test_a_link_points_to_where_the_site_has_the_file(path: str, link: str, new: str) -> None:
     code = "\n```\n[text](left alone)\n```\n"
     found = make_site.page(PurePosixPath(path), f"A [text]({link}) and [more](https://example.com/).{code}")
     assert found == f"A [text]({new}) and [more](https://example.com/).{code}"
 
 
-def test_a_link_to_a_file_that_the_site_has_not_is_an_error() -> None:
+def test_a_link_to_a_file_that_is_not_on_the_site_is_an_error() -> None:
     with pytest.raises(SystemExit, match=r"docs/start\.md: \.\./tests/conftest\.py"):
         make_site.page(PurePosixPath("docs/start.md"), "[text](../tests/conftest.py)")
 
 
-def test_a_link_of_a_readme_that_leads_nowhere_is_found(tmp_path: Path) -> None:
+def test_a_readme_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
     (tmp_path / "other.md").write_text("# Here\n")
     page = tmp_path / "README.md"
     page.write_text(

@@ -17,14 +17,14 @@ PAGE = (CHECKOUT / "docs" / "codes_files_ports.md").read_text("utf-8")
 LINE = re.compile(r"(?m)^\| `(\w+)` \| (.+?) \| (\d+) \|$")
 CODES = {(playbook, what): int(code) for playbook, what, code in LINE.findall(PAGE)}
 NOT_REACHED = "Tunings of this host"
-"""The name of the first task that goes to a host."""
+"""The name of the first task that reaches a host."""
 
 
 class Case(NamedTuple):
     said: str = ""
-    """What the output has to say."""
+    """The text that the output must contain."""
     answer: str = COMPLIANT
-    """What the module on each host prints."""
+    """The text that the module prints on each host."""
     options: tuple[str, ...] = ()
     prepare: Callable[[Path], object] | None = None
     reached: bool = True
@@ -51,7 +51,7 @@ GATE = {
     ),
     ("verify", "no host has a chosen tuning"): Case(
         "nothing was done: no tuning is chosen for app1",
-        # nothing of the platform was asked either
+        # no question about the platform was asked either
         options=(*extra(zpower_tunings=[]), "--skip-tags", "platform"),
     ),
     ("verify", "the inventory does not exist; no host is reached"): Case(
@@ -78,7 +78,7 @@ def test_each_playbook_has_a_line() -> None:
         *(pytest.param(*line, case, marks=pytest.mark.gate) for line, case in GATE.items()),
     ],
 )
-def test_the_playbook_ends_with_the_code_of_the_page(tmp_path: Path, playbook: str, what: str, case: Case) -> None:
+def test_the_playbook_ends_with_the_code_on_the_page(tmp_path: Path, playbook: str, what: str, case: Case) -> None:
     site = Site(tmp_path, {"app1": case.answer})
     if case.prepare:
         case.prepare(tmp_path)

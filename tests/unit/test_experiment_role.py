@@ -34,14 +34,14 @@ def templated(text: str, variables: dict[str, Any]) -> Any:
 
 
 def must_play(folder: Path, tasks: list[dict[str, Any]], hosts: dict[str, Any], *arguments: str, **env: str) -> str:
-    """What tasks print that have to succeed."""
+    """The output of tasks that must succeed."""
     plays = [{"hosts": "all", "gather_facts": False, "tasks": tasks}]
     code, text = play(folder, {name: {**LOCAL, **known} for name, known in hosts.items()}, plays, *arguments, **env)
     assert code == 0, text
     return text
 
 
-# the module tunings, which notes its calls; the action reads its documentation
+# the module tunings, which logs its calls; the action reads its documentation
 NOTING = f"""\
 import json
 import os
@@ -77,7 +77,7 @@ LATER = "rps_every | int == 2 and rps_flow_cnt | int == 32768 and rps_force is u
 
 
 def step(folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1) -> list[dict[str, Any]]:
-    """The calls of the tunings in a step of hosts that do not measure; the inventory has other values."""
+    """Return the calls of the tunings in a step of hosts that do not measure; the inventory has other values."""
     settings = {"ANSIBLE_COLLECTIONS_PATH": str(linked_collection(folder, "tunings", NOTING))}
     tunings = [*level["set"], *level["found"]]
     session = {"kind": "level", "tunings": tunings, "checkpoint": "c1", "varied": level["vars"], "change": "c1"}
@@ -98,22 +98,22 @@ def step(folder: Path, level: dict[str, Any], *arguments: str, hosts: int = 1) -
 
 
 @pytest.mark.gate
-def test_the_variables_of_a_level_win_in_its_calls_and_nowhere_else(tmp_path: Path) -> None:
+def test_the_variables_of_a_level_win_only_in_its_calls(tmp_path: Path) -> None:
     back, set_, look = step(tmp_path, LEVEL, "-e", "rps_every=2")
     both = {"checkpoint": "c1", "complete": True}
     chosen = {"every": 4, "unit": "cpu", "flow_steering": False, "force": True, "cpus": "0-3"}
     values = {**both, **chosen, "interfaces": ["hsi0"], "state": "present"}
-    # null is a value of its own, which the inventory does not replace
+    # null is a value in its own right, which the inventory does not replace
     assert set_ == {"check": False, "rps": {**values, "lease": 900}}
     assert (look["check"], look["rps"]) == (True, values)
     assert look["cpu_polarization"]["mode"] == "vertical"
     assert set(back) == {"check", "cpu_polarization", "rps"} and back["check"] is False
-    # the options of a way back, such as the instances to restart, are those of the level
+    # the options of a rollback, such as the instances to restart, are those of the level
     assert back["rps"] == {**both, **chosen, "state": "restored"}
 
 
 @pytest.mark.gate
-def test_a_shared_profile_of_a_level_is_left_to_the_first_host(tmp_path: Path) -> None:
+def test_the_first_host_changes_the_shared_profile_of_a_level(tmp_path: Path) -> None:
     """No variable of the inventory says that there is such a profile. A host that waits makes two calls."""
     profile = {"sap_profile_sid": "PRD", "sap_profile_instance": "DEFAULT", "sap_profile_parameters": {"a": 1}}
     level = {**LEVEL, "vars": {**LEVEL["vars"], **profile}, "set": ["rps", "sap_profile"], "found": []}
@@ -131,7 +131,7 @@ def test_a_shared_profile_of_a_level_is_left_to_the_first_host(tmp_path: Path) -
 
 @pytest.mark.gate
 @pytest.mark.parametrize(("noise", "measured"), [(0.005, ["one"]), (0.2, ["one", "two", "three"])])
-def test_no_part_is_measured_after_every_level_is_decided(tmp_path: Path, noise: float, measured: list[str]) -> None:
+def test_no_part_is_measured_once_every_level_is_decided(tmp_path: Path, noise: float, measured: list[str]) -> None:
     plan = make_plan(rounds=6, most=12)
     done = steps(plan)[:32]
     write_change(tmp_path / "results", make_records(plan, {"every-4": -0.2}, done, noise), make_tunings(plan, done))
@@ -177,8 +177,10 @@ STEP_2 = {"phase": "every-4", "round": 2}
         ("elsewhere", ["app1"], []),
     ],
 )
-def test_a_peer_behind_is_known(tmp_path: Path, kind: str, at: str, together: list[str], astray: list[str]) -> None:
-    """Who fails stays at the level of before; whoever measures against it must not take that for the new level."""
+def test_a_peer_on_an_old_level_is_known(
+    tmp_path: Path, kind: str, at: str, together: list[str], astray: list[str]
+) -> None:
+    """A host that fails stays at the old level; a host that measures against it must not take it for the new one."""
     session = {"kind": kind, "change": "c1", "results": str(tmp_path / "results")}
     facts = {"__session": session, "__session_play": {"hosts": together}, "__measure_ready": READY}
     here, elsewhere = ({"__session_held": {"step": step, "records": []}} for step in (1, 0))
@@ -209,8 +211,8 @@ def test_check_mode_tries_every_level_and_measures_none() -> None:
         ("winner", "every-2", True, False),
     ],
 )
-def test_restored_sets_nothing(final: str, winner: str | None, lost: bool, sets: bool) -> None:
-    """After the levels are taken back, only one task of the role sets values: those of the winner."""
+def test_levels_that_were_restored_are_not_set_again(final: str, winner: str | None, lost: bool, sets: bool) -> None:
+    """After the levels are rolled back, only one task of the role sets values: those of the winner."""
     tasks = yaml.safe_load((EXPERIMENT / "tasks" / "run.yml").read_text("utf-8"))
     after = tasks[next(place for place, task in enumerate(tasks) if task["name"].startswith("End the session")) :]
     (setting,) = [task for task in after if "ansible.builtin.include_tasks" in task]

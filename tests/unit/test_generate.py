@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""`make generate` changes nothing: generated files and pages are those of the code."""
+"""`make generate` changes nothing: generated files and pages match the code."""
 
 from __future__ import annotations
 

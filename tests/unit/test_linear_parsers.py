@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The work of every parser grows with the length of its text, not with the square: the parsers of the fuzzer.
 
-Of Python code it is counted, in bytecodes. That of regular expressions and of C code cannot be counted, so they get a
-text with which they would not end within hours if their work grew with the square.
+The work of Python code is counted in bytecodes. That of regular expressions and of C code cannot be counted, so they
+get a text with which they would not end within hours if their work grew with the square.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ UNITS = [
 
 
 def of_file(read, path, folder):
-    """The parser of a file as one of its text."""
+    """Return the parser of a file as a parser of text."""
     target = folder / path.lstrip("/")
     target.parent.mkdir(parents=True)
 
@@ -60,7 +60,7 @@ def of_file(read, path, folder):
 
 @pytest.fixture(params=[*parsers.OF_TEXT, *parsers.OF_BYTES, *parsers.OF_FILES])
 def parser(request, tmp_path):
-    """(a parser of text, texts for it); what it refuses is not a matter here."""
+    """Return (a parser of text, texts for it); whether it refuses them is irrelevant here."""
     parse, corpus, more = {**parsers.OF_TEXT, **parsers.OF_BYTES, **parsers.OF_FILES}[request.param]
     if request.param in parsers.OF_FILES:
         parse = of_file(parse, more, tmp_path)
@@ -75,7 +75,7 @@ def parser(request, tmp_path):
 
 
 def work(parse, text):
-    """The bytecodes that run while a text is parsed."""
+    """Return the number of bytecodes that run while a text is parsed."""
     count = 0
 
     def trace(frame, event, _argument):
@@ -95,7 +95,7 @@ def work(parse, text):
 def test_twice_the_text_is_twice_the_work(parser):
     parse, corpus = parser
     for text in {text[:1000].rstrip("\n") + "\n" for text in sorted(corpus, key=len)[-200::20]}:
-        parse(text * 4)  # what is made once is made
+        parse(text * 4)  # what is made only once is made now
         one, two, four = (work(parse, text * times) for times in (4, 8, 16))
         assert four - two <= 2.5 * (two - one) + 1000, text
 
@@ -120,7 +120,7 @@ HEADER = ",".join(f"n{number}" for number in range(400_000))
 BLOCKS = "".join(f"# zpower.sap_tuning begin {one}\n# zpower.sap_tuning end {one}\n" for one in range(20_000))
 
 
-# each took hours, or would have
+# each of these took hours, or would have
 @pytest.mark.parametrize(
     "parse, text",
     [
@@ -140,6 +140,6 @@ BLOCKS = "".join(f"# zpower.sap_tuning begin {one}\n# zpower.sap_tuning end {one
     ],
     ids=lambda value: value[:20] if isinstance(value, str) else "",
 )
-def test_what_took_hours_is_parsed(parse, text, tmp_path):
+def test_texts_that_once_took_hours_are_parsed(parse, text, tmp_path):
     with contextlib.suppress(rows.RowsError):
         parse(text, tmp_path) if parse in (blocks, boot_scripts) else parse(text)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role measure: what it is told reaches the programs of a host, rounds are stored, peers may be missing."""
+"""The role measure: its variables reach the programs of a host, rounds are stored, peers may be missing."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from measuring import free_port
-from playing import CHECKOUT, LOCAL, play, unreachable
+from playing import LOCAL, play, unreachable
 
 QUICK = {"measure_rounds": 1, "measure_runs": 1, "measure_warmup": 0, "measure_idle_seconds": 0}
 QUICK |= {"measure_run_seconds": 0.1, "measure_control": False}
@@ -29,7 +29,7 @@ def measure(
     options: tuple[str, ...] = (),
     **variables: Any,
 ) -> tuple[int, str]:
-    """The playbook measure on this machine; records below ``folder``. The host "peer" is out of reach."""
+    """Run the playbook measure on this machine; records below ``folder``. The host "peer" is out of reach."""
     measuring = {name: {**LOCAL, **values} for name, values in (hosts or {"app1": {}}).items()}
     everybody = {**measuring, "peer": unreachable(folder), **(peers or {})}
     given = {"ansible_python_interpreter": "/usr/bin/python3", "zpower_change": "c1", **QUICK, **variables}
@@ -86,13 +86,13 @@ PEERED = ["niping", "network", "enqueue"]  # the workloads that need a peer
 
 
 def about(host: str, text: str) -> str:
-    """The lines of a playbook's output that name a host in brackets: its results."""
+    """Return the lines of a playbook's output that name a host in brackets: its results."""
     return "\n".join(line for line in text.splitlines() if f"[{host}" in line)
 
 
 @pytest.mark.gate
-def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Path) -> None:
-    """The host itself would leave the play as unreachable, and no rescue could take back what was set on it."""
+def test_an_unreachable_peer_is_a_failure_of_the_host_that_measures(tmp_path: Path) -> None:
+    """Otherwise the host would leave the play as unreachable, and no rescue could roll back its values."""
     peered = [*PEERED, "command"]
     hosts = {name: {"measure_workloads": [name], "measure_peer": "peer"} for name in peered}
     code, text = measure(tmp_path, hosts=hosts, measure_commands=[{"name": "x", "argv": ["true"]}])
@@ -104,7 +104,7 @@ def test_a_peer_out_of_reach_is_a_failure_of_the_host_that_measures(tmp_path: Pa
 
 
 def test_nothing_to_measure_is_an_error(tmp_path: Path) -> None:
-    """Of the hosts that only lack a peer, the first one says so for all."""
+    """Among hosts that only lack a peer, the first one says so for all."""
     hosts: dict[str, dict[str, Any]] = {name: {"measure_workloads": [name]} for name in PEERED}
     code, text = measure(tmp_path, hosts={"empty": {"measure_workloads": []}, **hosts})
     assert code == 2
@@ -114,35 +114,6 @@ def test_nothing_to_measure_is_an_error(tmp_path: Path) -> None:
 
 
 HERE = {"ansible_connection": "local", "measure_address": "127.0.0.1"}
-LISTENING: dict[str, tuple[str, dict[str, str], str]] = {
-    # host: its workload, the variables of its peer, and the address that the server listens on
-    "app1": ("niping", {"measure_address": "127.0.0.2"}, "127.0.0.2"),
-    "app2": ("niping", {"ansible_host": "127.0.0.3"}, "127.0.0.3"),
-    "app3": ("niping", {}, "peer3"),
-    "app4": ("network", {"measure_address": "127.0.0.2", "measure_listen": "0.0.0.0"}, "0.0.0.0"),
-    "app5": ("enqueue", {"measure_address": "127.0.0.2"}, "127.0.0.2"),
-}
-
-
-@pytest.mark.nightly
-def test_the_server_listens_where_it_is_measured_by(tmp_path: Path) -> None:
-    own = {name: name.replace("app", "peer") for name in LISTENING}
-    profile = tmp_path / "PRD_ASCS01_prdascs"
-    profile.write_text("Start_Program_01 = local enq.sapPRD_ASCS01 pf=/x\n")
-    code, text = measure(
-        tmp_path,
-        hosts={name: {"measure_workloads": [LISTENING[name][0]], "measure_peer": own[name]} for name in LISTENING},
-        peers={own[name]: {"ansible_connection": "local", **LISTENING[name][1]} for name in LISTENING},
-        options=("--check", "-v"),
-        measure_tool="pingpong",
-        measure_enqueue_profile=str(profile),
-        measure_enqueue_path=str(CHECKOUT / "tests" / "standins" / "sap" / "enq_admin"),
-    )
-    assert code == 0, text
-    for name, (_workload, _peer, address) in LISTENING.items():
-        assert f'"session": {{"address": "{address}"' in about(f"{name} -> {own[name]}", text)
-
-
 PINGPONG = {"measure_tool": "pingpong", "measure_bytes": [1000]}
 
 
@@ -162,7 +133,7 @@ def test_one_server_serves_all_rounds(tmp_path: Path) -> None:
     assert "round 1 of 3]" in text and "round 3 of 3, about " in text
     # each round has measure_lifetime seconds
     assert '"lifetime": 10800' in text
-    # neither a result nor a fact has the token, but a handle of this run
+    # no result and no fact contains the token, only a handle of this run
     tokens = re.findall(r'"token": "(.*?)"', text)
     assert tokens and all(token.startswith(("zpower-token-", "VALUE_SPECIFIED")) for token in tokens), tokens
     assert sorted(path.name for path in (tmp_path / "results" / "c1" / "app1").iterdir()) == [
@@ -233,3 +204,17 @@ def test_a_server_that_is_gone_is_started_again(tmp_path: Path) -> None:
     records = [json.loads(path.read_text()) for path in (tmp_path / "results" / "c1" / "app1").iterdir()]
     assert sorted(record["round"] for record in records) == [1, 2]
     assert all(run["ok"] for record in records for run in record["runs"])
+
+
+@pytest.mark.gate
+def test_a_calibration_writes_nothing_in_check_mode_and_needs_something_to_measure(tmp_path: Path) -> None:
+    commands = [{"name": "sleep", "argv": ["/bin/sleep", "0.02"]}]
+    given = {**LOCAL, **QUICK, "measure_workloads": ["command"], "measure_commands": commands, "calibrate_rounds": 8}
+    code, text = play(tmp_path, {"app1": given}, "calibrate", "--check")
+    assert code == 0, text
+    assert "there is no record of the calibration calibration below results" in text
+    assert {path.name for path in tmp_path.iterdir()} == {"hosts.yml", "play.yml"}
+    code, text = play(tmp_path, {"app1": {**given, "measure_workloads": ["niping"]}}, "calibrate")
+    assert code == 2
+    assert "no host of this play has a measure_peer, so there is nothing to measure" in text
+    assert not list(tmp_path.glob("results/*/*"))

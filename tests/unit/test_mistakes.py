@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """mistakes.yml: each mistake ends the run with an exit code and one sentence, before a host is measured or changed.
 
-Most are tried without a playbook: test_variables.py holds that what is found here ends every playbook with exit code 2.
+Most are tried without a playbook: test_variables.py makes sure that what is found here ends every playbook with exit
+code 2.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 TABLES = yaml.safe_load((CHECKOUT / "tests" / "unit" / "mistakes.yml").read_text("utf-8"))
 LONG, HUGE = "x" * 10_000, 10**400
 REACHED = "Tunings of this host"
-"""The name of the first task that goes to a host."""
+"""The name of the first task that reaches a host."""
 
 
 def meant(value: Any) -> Any:
-    """The value of a table, with what its short forms stand for."""
+    """Return the value of a table, with its short forms expanded."""
     if isinstance(value, str):
         return HUGE if value == "<huge>" else value.replace("<long>", LONG)
     if isinstance(value, dict):
@@ -56,7 +57,7 @@ def rows(table: str) -> Any:
 
 
 def one_sentence(said: str, begins: str) -> None:
-    """The sentence that a user reads: short, once, in plain words."""
+    """Check the sentence that a user reads: short, once, in plain words."""
     assert said.startswith(begins)
     assert len(said) <= 500 and "\n" not in said
     assert not re.search(r"Traceback|<class|object at 0x|Error\b(?! rendering)|lookup plugin|_Ansible|datetime\.", said)
@@ -81,7 +82,9 @@ def tasks(items: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     [(row[0], *meant(row[2:])) for row in TABLES["in_role"]],
     ids=[f"{row[0]}: {row[1]}" for row in TABLES["in_role"]],
 )
-def test_the_first_task_of_a_role_refuses(tmp_path: Path, role: str, given: dict[str, Any], begins: str) -> None:
+def test_the_first_task_of_a_role_refuses_bad_variables(
+    tmp_path: Path, role: str, given: dict[str, Any], begins: str
+) -> None:
     module = {"report": "measurement_report", "trend": "measurement_trend", "scaling": "measurement_scaling"}
     name, file = ("measurement_check", "ready") if role == "measure" else (module.get(role, role), "main")
     text = (CHECKOUT / "roles" / role / "tasks" / f"{file}.yml").read_text("utf-8")
@@ -102,7 +105,7 @@ def test_the_first_task_of_a_role_refuses(tmp_path: Path, role: str, given: dict
 
 
 @rows("rollout")
-def test_the_plan_of_a_rollout_refuses(tmp_path: Path, given: dict[str, Any], begins: str) -> None:
+def test_the_plan_of_a_rollout_refuses_bad_variables(tmp_path: Path, given: dict[str, Any], begins: str) -> None:
     play = Play(tmp_path)
     for variables in play.hosts.values():
         variables.update(trusted(given))
@@ -113,7 +116,7 @@ def test_the_plan_of_a_rollout_refuses(tmp_path: Path, given: dict[str, Any], be
 
 
 @rows("together")
-def test_variables_that_do_not_go_together(given: dict[str, Any], begins: str) -> None:
+def test_variables_that_contradict_each_other(given: dict[str, Any], begins: str) -> None:
     with pytest.raises(ValueError, match=".") as caught:
         common_options(given.get)
     one_sentence(str(caught.value), begins)
@@ -160,7 +163,7 @@ def test_a_playbook_ends_with_its_code_and_one_sentence(
     assert REACHED not in text or "--skip-tags" in options
 
 
-def test_a_day_without_quotes_is_a_day() -> None:
+def test_a_date_without_quotes_is_a_date() -> None:
     """YAML reads it so, in the table as in an inventory."""
     (given,) = [row[1] for row in TABLES["variables"] if row[0] == "a day for a number"]
     assert given == {"rps_every": datetime.date(2026, 1, 1)}

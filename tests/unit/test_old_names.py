@@ -43,7 +43,7 @@ WARNING = r"zpower\.sap_tuning\.(\w+) has been deprecated\. Use (\S+)" + END
 OPTION = r"The option state of zpower\.sap_tuning\.(\w+) is called event" + END
 
 
-def test_old_names_work_and_ansible_warns_of_each_once(tmp_path: Path) -> None:
+def test_old_names_work_and_ansible_warns_about_each_once(tmp_path: Path) -> None:
     calls: list[tuple[str, str, dict[str, Any], str]] = [
         (old, old, options, words) for old, (options, words) in CALLS.items()
     ]
@@ -67,7 +67,7 @@ def test_old_names_work_and_ansible_warns_of_each_once(tmp_path: Path) -> None:
     assert re.search(r"TUNINGS \*+ .*\b1 host: .*\d+ rows", said), said
 
 
-def test_old_names_of_actions_lead_to_the_same_new_ones_and_end_with_a_later_major_version() -> None:
+def test_old_names_of_actions_point_to_the_same_new_ones_and_end_with_a_later_major_version() -> None:
     assert {*CALLS} == {*NEW}
     actions = {path.stem for path in (CHECKOUT / "plugins" / "action").glob("*.py")}
     routed = {old: new for old, new in NEW.items() if new.rpartition(".")[2] in actions}

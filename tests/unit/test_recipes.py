@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The recipes of docs/recipes.md, run as they are printed there, but shorter."""
+"""The recipes of docs/recipes.md, run as printed there, but shorter."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """Environment variables that lead to a PostgreSQL server of this test."""
+    """Return environment variables that point to a PostgreSQL server of this test."""
     if not POSTGRES:
         pytest.skip("needs the server of PostgreSQL")
     tools, data, user = POSTGRES[-1].parent, tmp_path / "data", "postgres" if os.geteuid() == 0 else None

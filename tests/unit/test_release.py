@@ -33,7 +33,7 @@ LISTED = {"module/rps", "lookup/tunings", "playbook/site"}
 
 
 def built(path: Path, names: list[str], time: int) -> Path:
-    """An archive as ansible-galaxy builds it, with these files in this order."""
+    """Build an archive as ansible-galaxy does, with these files in this order."""
     listed = json.dumps({"files": [{"name": name, "ftype": "file"} for name in names]}).encode()
     manifest = json.dumps({"file_manifest_file": {"chksum_sha256": hashlib.sha256(listed).hexdigest()}}).encode()
     texts = {name: (TOP / name).read_bytes() if name.startswith("meta/") else name.encode() for name in names}
@@ -105,7 +105,7 @@ def test_what_breaks_needs_a_major_version(version: str, section: str, needed: s
     ("tag", "new", "verdict"),
     [("v0.9.0", "0.10.0", "ok"), ("v1.0.0", "1.1.0", "failed"), ("v1.0.0", "2.0.0", "failed"), (None, "0.9.0", "ok")],
 )
-def test_what_is_gone_since_the_last_release_is_told_or_fails(
+def test_what_is_gone_since_the_last_release_is_named_or_fails(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tag: str | None, new: str, verdict: str
 ) -> None:
     monkeypatch.setattr(release, "galaxy", lambda _key: new)
@@ -117,14 +117,14 @@ def test_what_is_gone_since_the_last_release_is_told_or_fails(
     assert ("gone since v0.9.0: playbook gone" in capsys.readouterr().out) == (tag == "v0.9.0")
 
 
-def test_what_the_changelog_has_to_list() -> None:
+def test_what_the_changelog_must_list() -> None:
     found = release.contents(TOP)
     assert {"module/rps", "callback/tunings", "lookup/tunings", "role/rps", "playbook/site"} <= found
     assert {"module/leftovers", "playbook/leftovers"} <= found and "module/leftovers_info" not in found
     assert not [name for name in found if name.partition("/")[2].startswith(("_", "."))]
 
 
-def test_without_an_answer_on_a_known_vulnerability_the_audit_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_answer_about_vulnerabilities_the_audit_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release, "audit", lambda _tools, _requirements: ([], ["jinja2: not found on PyPI"]))
     monkeypatch.setenv("CI", "false")
     verdict, reason = release.outcome(lambda: release.check_vulnerabilities(Path("bin")))
@@ -137,7 +137,7 @@ def found(rule: str, path: str) -> dict[str, Any]:
     return {"test_id": rule, "filename": path, "line_number": 7, "issue_text": "text"}
 
 
-def test_a_finding_of_bandit_is_explained_or_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finding_of_bandit_is_explained_or_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release, "EXPLAINED", {("B1", ""): "why", ("B2", "plugins/a.py"): "why"})
     results = [found("B1", "plugins/b.py"), found("B2", "plugins/a.py"), found("B2", "plugins/b.py")]
     assert release.unexplained({"errors": [], "results": results}) == ["plugins/b.py:7: B2 text"]
@@ -152,7 +152,7 @@ def test_components_and_checksums_belong_to_the_archive(tmp_path: Path) -> None:
     bom = release.with_archive({"metadata": {}, "components": [tool], "dependencies": [{"ref": "nox"}]}, archive)
     (digest,) = bom["metadata"]["component"]["hashes"]
     assert digest["content"] == hashlib.sha256(archive.read_bytes()).hexdigest()
-    # what it needs is apart from what built it
+    # what it needs is separate from what built it
     assert {part["name"]: part["scope"] for part in bom["components"]} == {
         "ansible-core": "required",
         "openssh-clients": "optional",
@@ -169,7 +169,7 @@ def test_components_and_checksums_belong_to_the_archive(tmp_path: Path) -> None:
     assert lines[0].startswith(digest["content"]) and not old.exists()
 
 
-def test_the_workflows_call_targets_of_the_makefile_and_let_nothing_be_skipped() -> None:
+def test_the_workflows_call_makefile_targets_and_skip_nothing() -> None:
     targets = set(re.findall(r"^([a-z-]+):.*## ", (TOP / "Makefile").read_text(), re.MULTILINE))
     texts = {path.name: path.read_text() for path in (TOP / ".github" / "workflows").glob("*.yml")}
     called = {target for text in texts.values() for target in re.findall(r"^ +(?:run: )?make ([a-z-]+)", text, re.M)}

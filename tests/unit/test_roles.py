@@ -24,7 +24,7 @@ NO_VARIABLES = {"sap_profile", "smc_sysctls", "smc_r", "system_base", "platform_
 
 
 def variables(role):
-    """The variables in defaults/main.yml, and the options in meta/argument_specs.yml, of one role."""
+    """Return the variables in defaults/main.yml, and the options in meta/argument_specs.yml, of one role."""
     defaults = yaml.safe_load((role / "defaults" / "main.yml").read_text(encoding="utf-8")) or {}
     specs = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"]
     return defaults, specs["main"].get("options", {})
@@ -55,7 +55,7 @@ def examples(role):
 
 
 def mistakes(plays):
-    """What argument specifications say against the variables of these plays."""
+    """Return what argument specifications say against the variables of these plays."""
     found = []
     for play in plays:
         entries = [{"role": play.get("ansible.builtin.import_playbook")}, *play.get("roles", [])]
@@ -70,7 +70,7 @@ def mistakes(plays):
 
 
 @pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
-def test_the_examples_set_what_the_argument_specs_know(role):
+def test_the_examples_set_only_variables_of_the_argument_specs(role):
     plays = examples(role)
     shown = {entry["role"] for play in plays for entry in play.get("roles", [])}
     shown |= {play.get("ansible.builtin.import_playbook") for play in plays}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
 PLUGINS = TOP / "plugins"
-# faces may use each other
+# interfaces may use each other
 FACES = {"action", "callback", "lookup", "modules"}
 ROOMS: list[str] = re.findall(
     r"^\| `([\w/]+)` \| [^|]+ \|$",
@@ -26,7 +26,7 @@ FILES = [
 
 
 def room_of(path: Path) -> str:
-    """The room of a file or folder below plugins/; KeyError if it is in none."""
+    """Return the room of a file or folder below plugins/; raise KeyError if it is in none."""
     face, *parts = path.with_suffix("").parts
     if face in FACES:
         return face
@@ -37,7 +37,7 @@ def room_of(path: Path) -> str:
 
 
 def imports(path: Path, text: str) -> Iterator[Path]:
-    """The files and folders of the collection from which a file imports."""
+    """Return the files and folders of the collection from which a file imports."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.level:
             base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))

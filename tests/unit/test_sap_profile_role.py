@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which host changes a profile that several hosts share: computed by the role sap_profile, before any module call."""
+"""Which host changes a profile that several hosts share: the role sap_profile decides it before any module call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEFAULT: Entry = {"sid": "PRD", "instance": "DEFAULT", "parameters": {"enque/tab
 OWN: Entry = {"sid": "PRD", "instance": "D*", "presets": ["realtime_scheduler"], "parameters": {"rdisp/vbname": None}}
 
 
-# An action beside the playbook keeps what the role's own action would give to the module.
+# An action beside the playbook keeps what the role's action would give to the module.
 KEEP = """
 import json
 from ansible.plugins.action import ActionBase
@@ -37,7 +37,7 @@ class ActionModule(ActionBase):
 
 
 def play_all(folder: Path, hosts: dict[str, Entry], *plays: Entry) -> tuple[int, str]:
-    """Exit code and output of plays; hosts: {name: variables} in the inventory's order."""
+    """Return exit code and output of plays; hosts: {name: variables} in the inventory's order."""
     for name, text in (("action_plugins", KEEP), ("library", "")):
         (folder / name).mkdir()
         (folder / name / "keep.py").write_text(text)
@@ -81,7 +81,7 @@ CASES = {
                 {**DEFAULT, "sid": "QAS"},
                 {"profile": "/sapmnt/PRD/profile/PRD_W00_web", "presets": ["memory_std"]},
             ),
-            # the same files by their other paths
+            # the same files under other paths
             "app4": profiles(
                 {"profile": "/usr/sap/PRD/SYS/profile/DEFAULT.PFL"}, {"profile": "/sapmnt/QAS/profile/DEFAULT.PFL"}
             ),
@@ -158,14 +158,14 @@ def test_the_first_host_of_a_play_that_asks_for_it_changes_a_shared_profile(
 
 
 def ran(text: str) -> list[list[str]]:
-    """The hosts on which each task with the module ran, in the order of the tasks."""
+    """Return the hosts on which each task with the module ran, in the order of the tasks."""
     parts = [part for part in text.split("TASK [") if "Parameters in SAP profiles]" in part]
     return [sorted(host for host in ("app0", "app1", "app2", "app3") if f"[{host}]: FAILED!" in part) for part in parts]
 
 
 @pytest.mark.gate
 def test_hosts_that_wait_or_restart_come_second(tmp_path: Path) -> None:
-    """The module fails on all of them, because this machine has no SAP system: its message tells how far each came."""
+    """The module fails on all of them, because this machine has no SAP system: its message shows how far each came."""
     asked = profiles({**DEFAULT, "sid": "XXX"}, ansible_become=False)
     hosts = {
         "app1": asked,

@@ -22,7 +22,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(sessions, "NOX", ["sh", "-c", 'eval "$1"', "sh"])
     monkeypatch.setattr(sessions, "AT_ONCE", 2)
     monkeypatch.chdir(tmp_path)
-    # a job in the background ignores SIGINT, and so would what this test starts
+    # a background job ignores SIGINT, and so would what this test starts
     kept = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, kept)
@@ -37,7 +37,7 @@ def test_in_ci_the_first_failure_ends_the_run_and_its_output_comes_last(capfd: p
     assert lines[-3] == "the reason" and lines[-1] == f"sessions: failed: {fails}"
 
 
-def test_a_run_above_its_limit_of_cpu_time_fails_in_ci_only(capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_run_above_its_limit_of_cpu_time_fails_only_in_ci(capfd: pytest.CaptureFixture[str]) -> None:
     for limit, stop, status in ((900, True, 0), (-1, False, 0), (-1, True, 1)):
         assert sessions.run(["true"], stop, (600, limit)) == status
         assert "sessions: 0 of 600 CPU s" in capfd.readouterr().out

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What users build on: the lines of a tree, and which of their changes are breaks."""
+"""What users build on: the lines of a tree, and which changes of them are breaks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_lines_of_this_checkout(line: str) -> None:
 
 
 def test_a_state_is_one_that_a_host_can_have() -> None:
-    """Neither a question nor a step. CONTRIBUTING.md says why `observe` is among them."""
+    """It is neither a question nor a step. CONTRIBUTING.md says why `observe` is among them."""
     states = {line for line in NOW if " state=" in line and line.replace(" state=", " event=") not in NOW}
     assert {line.rpartition("=")[2] for line in states if line.startswith("modules ")} == {
         *("present", "off", "observe", "restored", "confirmed", "started", "stopped")
@@ -65,7 +65,7 @@ def test_which_changes_are_breaks(was: str, now: str, gone: bool) -> None:
         ("file /etc/x.conf", "The file ``/etc/x.conf`` has another place."),
     ],
 )
-def test_a_break_has_to_be_named_and_needs_a_major_version(line: str, named: str) -> None:
+def test_a_break_must_be_named_and_needs_a_major_version(line: str, named: str) -> None:
     one, two = Version("1.3.0"), Version("2.0.0")
     assert surface.problems({line}, ["something else", named], one, two) == []
     (unnamed,) = surface.problems({line}, ["something else"], one, two)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tutorial docs/adding_a_tuning.md leads to a tuning that is generated, tested and documented."""
+"""The tutorial docs/adding_a_tuning.md produces a tuning that is generated, tested and documented."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import tutorial  # noqa: E402  (it lies beside what uses it without pytest)
 
 pytestmark = pytest.mark.nightly
 TOOLS = tutorial.HERE / ".venv" / "bin"
-# the tests that a new tuning is part of, without those of the other tunings
+# the tests that include a new tuning, without those of the other tunings
 CASES = "tcp_retries or nothing_was_used or chosen or make_generate or lead_down or variables"
 TESTS = [
     "module_utils/_tunings/test_sysctl_tunings.py",
@@ -38,7 +38,7 @@ def run(folder: Path, *command: str | Path) -> str:
 
 @pytest.fixture(scope="module", name="made")
 def fixture_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the checkout with everything that the page says."""
+    """Return a copy of the checkout with everything that the page describes."""
     folder = tmp_path_factory.mktemp("tutorial") / "sap_tuning"
     tutorial.make(folder)
     return folder

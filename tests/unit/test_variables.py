@@ -40,7 +40,7 @@ MISSPELT = {
     "rollout_onfailure": "rollout_on_failure",
     "before_after_desing": "before_after_design",
     "platform_thread_per_core": "platform_threads_per_core",
-    "cpu_polarisation_mode": None,  # a prefix of nobody's
+    "cpu_polarisation_mode": None,  # a prefix that nobody uses
     # wrong case, hyphens
     "ZPOWER_CHANGE": "zpower_change",
     "zpower_Drift": "zpower_drift",
@@ -78,17 +78,17 @@ def test_a_misspelt_name_is_refused_with_the_one_that_was_meant(name: str, meant
         {"rps_every": "{{ nowhere }}", "zpower_rollback": "{% if x %}1{% endif %}"},  # left to the task
     ],
 )
-def test_what_is_right(right: dict[str, Any]) -> None:
+def test_valid_variables_are_accepted(right: dict[str, Any]) -> None:
     assert not list(mistakes(right))
 
 
-def test_an_empty_field_of_a_survey_is_the_default() -> None:
+def test_an_empty_survey_field_is_the_default() -> None:
     assert not list(mistakes(dict.fromkeys(known(), "")))
     assert not list(mistakes(dict.fromkeys(known(), " ")))
     assert not list(mistakes(dict.fromkeys(known())))
 
 
-def test_a_name_that_is_not_listed_as_own_is_refused() -> None:
+def test_a_name_that_is_not_listed_among_a_site_s_own_is_refused() -> None:
     given = {"zpower_site_room": 1, "zpower_own_variables": ["zpower_rack"], "zpower_qq": 1}
     first, second = mistakes(given)
     assert second.startswith("there is no variable 'zpower_site_room'; ") and second.endswith(OWN)
@@ -96,7 +96,7 @@ def test_a_name_that_is_not_listed_as_own_is_refused() -> None:
     assert len(list(mistakes({"zpower_site_room": 1, "zpower_own_variables": 5}))) == 1
 
 
-def test_templates_are_checked_with_what_they_stand_for() -> None:
+def test_templates_are_checked_with_their_values() -> None:
     given = {"rps_every": "{{ n }}", "zpower_own_variables": "{{ mine }}", "zpower_mine": 1}
     values: dict[str, Any] = {"rps_every": "x", "zpower_own_variables": ["zpower_mine"]}
     assert list(mistakes(given, values.__getitem__)) == ["rps_every is 'x'; it must be a whole number"]
@@ -113,7 +113,7 @@ def test_the_defaults_of_all_roles_are_right() -> None:
             assert name.startswith("__") or "{{" in str(value) or not wrong(name, known()[name], value), name
 
 
-def test_a_default_that_follows_a_wrong_variable_is_not_said_too() -> None:
+def test_a_default_that_follows_a_wrong_variable_is_not_reported_too() -> None:
     given = {**role_values("verify"), "zpower_drift": "no"}
     assert [one[:13] for one in mistakes(given, lambda _name: "no")] == ["zpower_drift "]
 
@@ -123,7 +123,7 @@ def test_every_type_has_a_conversion() -> None:
     assert {spec["type"] for spec in specs} | {spec.get("elements", "raw") for spec in specs} <= {*KINDS, "duration"}
 
 
-def test_the_common_variables_are_those_of_the_page() -> None:
+def test_the_common_variables_are_those_on_the_page() -> None:
     groups = yaml.safe_load((CHECKOUT / "tests" / "reference.yml").read_text("utf-8"))["variables"]
     described = {one["name"]: one for group in groups for one in group["variables"]}
     assert described.keys() == COMMON.keys()
@@ -145,7 +145,7 @@ def test_an_option_at_the_beginning_of_a_sentence_becomes_its_variable(said: str
     assert in_variables(option_names("rps"), said) == words
 
 
-def test_many_mistakes_are_one_short_text() -> None:
+def test_many_mistakes_make_one_short_text() -> None:
     sentences = {sentence: ["a", "b", "c", "d", "e"] for name in MISSPELT for sentence in misspelt(name)}
     said = refusal(sentences, 9)
     assert len(said) < 500
@@ -157,7 +157,7 @@ def test_many_mistakes_are_one_short_text() -> None:
 
 
 def hosts(**variables: object) -> dict[str, Any]:
-    """Two hosts; a task that reaches one of them needs an interpreter that does not exist."""
+    """Return two hosts; a task that reaches one of them needs an interpreter that does not exist."""
     given = {"ansible_connection": "local", "ansible_python_interpreter": "/nonexistent", "zpower_tunings": ["rps"]}
     return {"app1": given, "app2": given | variables}
 
@@ -167,7 +167,7 @@ def failures(text: str) -> list[str]:
 
 
 def refused(code: int, text: str) -> str:
-    """The message of a run that was refused: one task, one failure."""
+    """Return the message of a refused run: one task, one failure."""
     assert code == 2, text
     assert re.findall(r"^TASK \[(.*?)\]", text, re.MULTILINE) == ["Variables of zpower.sap_tuning"]
     (message,) = failures(text)
@@ -188,11 +188,11 @@ def test_every_playbook_refuses_before_it_touches_a_host(tmp_path: Path, playboo
     said = refused(*play(tmp_path, hosts(rps_evry=2), playbook, *wrong))
     assert said.startswith("measure_workloads has 'iperf'; it must be one of niping, ")
     assert "there is no variable 'zpower_confirm_whitin'; did you mean zpower_confirm_within?" in said
-    if playbook != "captures":  # its first play has the controller only
+    if playbook != "captures":  # its first play has only the controller
         assert "there is no variable 'rps_evry'; did you mean rps_every? (app2)" in said
 
 
-def test_a_template_in_a_wrong_value_stays_text_also_in_the_evidence(tmp_path: Path) -> None:
+def test_a_template_in_a_wrong_value_stays_text_in_the_evidence_too(tmp_path: Path) -> None:
     given = {"zpower_drift": "{{ '{' ~ '{ lookup(\"pipe\", \"touch was_run\") }' ~ '}' }}"}
     said = refused(*play(tmp_path, hosts(), "verify", variables=given))
     assert said.startswith("zpower_drift is '{ {  lookup(")
@@ -205,7 +205,7 @@ def test_a_template_in_a_wrong_value_stays_text_also_in_the_evidence(tmp_path: P
 
 
 @pytest.mark.gate
-def test_a_play_of_ones_own_is_refused_by_its_first_task_of_this_collection(tmp_path: Path) -> None:
+def test_a_users_own_play_is_refused_by_its_first_task_of_this_collection(tmp_path: Path) -> None:
     given = {"report_mail": 1, "zpower_own_variables": ["report_*"], "rps_evry": 2}
     plays = [{"hosts": "all", "gather_facts": False, "vars": given, "roles": ["zpower.sap_tuning.rps"]}]
     code, text = play(tmp_path, hosts(), plays)
@@ -214,7 +214,7 @@ def test_a_play_of_ones_own_is_refused_by_its_first_task_of_this_collection(tmp_
 
 
 @pytest.mark.gate
-def test_a_play_of_ones_own_with_evidence_is_checked_before_its_first_task(tmp_path: Path) -> None:
+def test_a_users_own_play_with_evidence_is_checked_before_its_first_task(tmp_path: Path) -> None:
     plays = [{"hosts": "all", "gather_facts": False, "serial": 1, "vars": {"zpower_evidence": "verify"}}]
     plays[0]["roles"] = ["zpower.sap_tuning.verify"]
     done = play(tmp_path, hosts(rps_evry=1), plays, ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")
@@ -225,7 +225,7 @@ def test_a_play_of_ones_own_with_evidence_is_checked_before_its_first_task(tmp_p
     ("given", "found"),
     [(0, "0"), ("0", "0"), ("10m", "10m"), ("unlimited", "unlimited"), ("", "auto"), (None, "auto"), (..., "auto")],
 )
-def test_the_probation_of_a_rollout_follows_the_inventory_also_if_it_is_zero(given: object, found: str) -> None:
+def test_the_probation_of_a_rollout_follows_the_inventory_even_if_it_is_zero(given: object, found: str) -> None:
     variables = {**role_values("rollout"), **({} if given is ... else {"zpower_confirm_within": given})}
     assert str(templated(Templar(DataLoader(), variables=variables), variables)("rollout_confirm_within")) == found
 
@@ -249,7 +249,7 @@ def set_in(path: Path) -> Iterator[str]:
     yield from NAME.findall(path.read_text("utf-8"))
 
 
-def test_what_is_shipped_and_shown_sets_known_variables_only() -> None:
+def test_shipped_files_and_examples_set_only_known_variables() -> None:
     found = {(name, str(path.relative_to(CHECKOUT))) for path in SHIPPED for name in set_in(path)}
     assert len({name for name, _path in found} & known().keys()) > 60
     assert not {(name, path) for name, path in found if name not in {*known(), *ROLES, *NO_EXAMPLE}}

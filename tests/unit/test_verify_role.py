@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role verify takes the rows of the role platform for its own, and those rows are tuning records."""
+"""The role verify takes the rows of the role platform as its own, and those rows are tuning records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BROKEN = {"zpower_tunings": ["rps", "smc_r"], "rps_interfaces": ["nowhere0"]}
 
 
 def verify(folder: Path, hosts: dict[str, dict[str, Any]], *arguments: str) -> tuple[int, str, dict[str, list[str]]]:
-    """Exit code and output of the role on this machine, and the names of the tuning records of each host."""
+    """Return exit code and output of the role on this machine, and the names of the tuning records of each host."""
     plays = [{"hosts": "all", "gather_facts": False, "roles": ["zpower.sap_tuning.verify"]}]
     settings = {"ZPOWER_TUNINGS_FORMAT": "json", "ANSIBLE_CALLBACKS_ENABLED": "zpower.sap_tuning.tunings"}
     everybody = {name: {**LOCAL, **known} for name, known in hosts.items()}
@@ -33,7 +33,7 @@ def verify(folder: Path, hosts: dict[str, dict[str, Any]], *arguments: str) -> t
     return code, text, {name: sorted(names) for name, names in found.items()}
 
 
-def test_the_real_rows_and_an_error_that_is_no_drift(tmp_path: Path) -> None:
+def test_the_real_rows_and_an_error_that_is_not_drift(tmp_path: Path) -> None:
     hosts = {
         "idle": {"zpower_tunings": []},
         "both": {"zpower_tunings": TUNINGS},
@@ -51,7 +51,7 @@ def test_the_real_rows_and_an_error_that_is_no_drift(tmp_path: Path) -> None:
 
 
 def test_a_tag_chooses_what_is_looked_at(tmp_path: Path) -> None:
-    """That one host does not have the tuning of the tag is not an error."""
+    """It is not an error that one host does not have the tuning of the tag."""
     hosts = {"both": {"zpower_tunings": TUNINGS}, "other": {"zpower_tunings": TUNINGS[1:]}}
     status, text, names = verify(tmp_path, hosts, "--tags", "smc_r")
     assert status == 0, text

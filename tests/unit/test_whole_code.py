@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rules that only the whole code can hold."""
+"""Rules that cannot be checked in one place."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ TASKS = {path: path.read_text("utf-8") for path in [*TOP.glob("roles/*/tasks/*.y
 
 
 def found(pattern: str) -> dict[str, set[str]]:
-    """{file of plugins/: what the pattern finds in it}."""
+    """Return {file of plugins/: what the pattern finds in it}."""
     everywhere = {path: {*re.findall(pattern, text, re.MULTILINE)} for path, text in CODE.items()}
     return {path: words for path, words in everywhere.items() if words}
 
 
 def test_the_controller_removes_only_its_temporary_files() -> None:
     removing = found(r"\b(remove|unlink|rmdir|removedirs|rmtree)\(")
-    # write_file() removes the file that it has made beside the place of the new one
+    # write_file() removes the file that it has made beside the new one's place
     assert {path for path in removing if "/module_utils/" not in path} == {"plugins/plugin_utils/_records/files.py"}
     tasks = re.compile(r"state: ['\"]?absent|ansible\.builtin\.(shell|raw)")
     assert len(TASKS) > 20 and [path for path, text in TASKS.items() if tasks.search(text)] == []
@@ -43,7 +43,7 @@ def test_nothing_reboots_a_host() -> None:
     assert [path for path, text in TASKS.items() if re.search(words, text)] == []
 
 
-def test_nothing_on_aix_is_configured_again_or_changed_for_the_running_value_alone() -> None:
+def test_nothing_on_aix_is_reconfigured_or_changed_only_for_the_running_value() -> None:
     assert found(r"[\"'](chdev|-P)[\"']") != {}
     assert found(r"[\"']((?:/usr/sbin/)?(?:rmdev|mkdev)|-U)[\"']") == {}
 
@@ -54,12 +54,12 @@ def test_only_tunings_and_what_reads_hosts_become_root() -> None:
 
 
 def called(text: str) -> set[str]:
-    """The roles of the collection that tasks or a playbook name."""
+    """Return the roles of the collection that tasks or a playbook name."""
     return {*re.findall(r"(?m)^ +(?:name|- role): zpower\.sap_tuning\.(\w+)$", text)}
 
 
-def test_only_playbooks_that_say_so_set_values() -> None:
-    """Values are set by the role tune; verify calls it in check mode."""
+def test_only_playbooks_that_announce_it_set_values() -> None:
+    """The role tune sets values; verify calls it in check mode."""
     assert "\n  check_mode: true\n" in TASKS[TOP / "roles" / "verify" / "tasks" / "main.yml"]
     setting, more = set[str](), {"tune"}
     while more:
@@ -72,7 +72,7 @@ def test_only_playbooks_that_say_so_set_values() -> None:
     assert {"site", "rollout", "experiment", "before_after"} < says < {*playbooks}
 
 
-def test_a_rollback_is_one_of_all_tunings() -> None:
+def test_a_rollback_covers_all_tunings() -> None:
     (play,) = yaml.safe_load(TASKS[TOP / "playbooks" / "rollback.yml"])
     (task,) = play["tasks"]
     assert task["vars"]["tune_tunings"] == ["all"] and play["vars"]["zpower_rollback"] is True

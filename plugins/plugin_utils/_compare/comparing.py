@@ -227,7 +227,8 @@ def _compare_all(rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, 
 def _control(host: str, comparisons: Sequence[Comparison], material: float) -> dict[str, Control]:
     """The control of a host, pooled as its workloads are; empty if it cannot be compared."""
     usable = [item for item in comparisons if item.cause not in site.TURNED_AWAY]
-    before, after = pooled.sides(pooled.line(host, [item for found in usable for item in found.rounds]))
+    rounds = [item for found in usable for item in found.rounds]
+    before, after = pooled.sides(usable[0].line if len(usable) == 1 else pooled.line(host, rounds))
     if not before or not after:
         return {}
     limits = [material if math.isinf(item.step) else max(material, item.step) for item in usable]

@@ -58,7 +58,7 @@ def check_number(where: str, value: Any) -> None:
         raise wrong(where, value, "a number or null")
 
 
-def check_numbers(item: Mapping[str, Any], where: str) -> None:
+def check_numbers(item: Mapping[str, object], where: str) -> None:
     """:func:`check_number` for every value."""
     for name, value in item.items():
         check_number(f"{where}.{name}", value)
@@ -121,7 +121,7 @@ class Fields:
             return value or []
         raise wrong(self.prefix + name, value, "a list")
 
-    def scalars(self, name: str) -> dict[str, Any]:
+    def scalars(self, name: str) -> dict[str, object]:
         """An optional object of texts, numbers, true and false."""
         inner = self.optional_object(name)
         check_numbers(
@@ -129,7 +129,7 @@ class Fields:
         )
         return inner.item
 
-    def number_objects(self, name: str) -> dict[str, Any]:
+    def number_objects(self, name: str) -> dict[str, object]:
         """An optional object of optional objects of numbers, such as the two ends of a run."""
         both = self.optional_object(name)
         for key, value in both.item.items():

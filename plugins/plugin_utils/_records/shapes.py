@@ -93,5 +93,5 @@ def _check_list(value: object, shape: Any, where: str, fill: bool) -> None:
 
 
 @functools.cache
-def _fields(shape: Any) -> dict[str, Any]:
+def _fields(shape: Any) -> dict[str, object]:
     return get_type_hints(shape, include_extras=True)

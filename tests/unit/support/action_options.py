@@ -10,7 +10,7 @@ MODULES = {"enqt": enqt, "measure_workload": measure_workload, "niping": niping}
 
 
 def names_of(module, **arguments):
-    """The workloads that a call of a module measures; ValueError if its options refuse the arguments."""
+    """Return the workloads that a call of a module measures; raise ValueError if its options refuse the arguments."""
     spec = {**entry_point.ARGUMENTS, **MODULES[module].ARGUMENTS}
     checked = ArgumentSpecValidator(spec).validate({"side": "client", **arguments})
     if checked.error_messages:

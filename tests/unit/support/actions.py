@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Actions called as a task of a play would call them, with stand-ins for the task, its connection and the play."""
+"""Action plugins, called as by a task of a play, with stand-ins for the task, its connection and the play."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run_action(
     tags: Iterable[str] = (),
     role: str | None = None,
 ) -> dict[str, Any]:
-    """The result of the action plugin in ``module``, as a task of a role; it must not touch the connection."""
+    """Return the result of the action plugin in ``module`` as a task of a role; it must not use the connection."""
     name = module.__name__.rpartition(".")[2]
     task = SimpleNamespace(
         args=arguments,
@@ -42,11 +42,11 @@ def run_action(
         templar=templar or MagicMock(),
         shared_loader_obj=MagicMock(),
     )
-    plugin._load_name = name  # the plugin loader of a play sets it
+    plugin._load_name = name  # a play's plugin loader sets it
     result: dict[str, Any] = plugin.run(task_vars={"inventory_hostname": "app1", **(variables or {})})
     return result
 
 
 def trusting() -> bool:
-    """Whether this ansible-core marks the templates that it trusts; it then has no placeholder for omitted values."""
+    """Return whether this ansible-core marks the templates that it trusts; it then has no omit placeholder."""
     return {type(trusted("text"))} != {str}

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host whose lsdev, lsattr, chdev and oslevel answer from memory, the database and what is in force kept apart.
+"""A host that answers lsdev, lsattr, chdev and oslevel from memory; database and running values are separate.
 
-no, vmo, the other tunables and tuncheck are those of tests/standins/aix. It is not AIX: only what the tunings ask is
-there, in the documented formats. Texts of error messages are not confirmed.
+no, vmo, the other tunables and tuncheck are those of tests/standins/aix. This is not AIX: it has only what the tunings
+ask for, in the documented formats. The texts of error messages are not confirmed.
 """
 
 import errno
@@ -49,9 +49,10 @@ SMCR_FOUND = {
 
 
 class Device:
-    """One device. stored, in_force: {attribute: value}; legal: {attribute: text of -R}.
+    """One device.
 
-    fixed: attributes that nobody may set; hidden: those that a listing leaves out.
+    stored, in_force: {attribute: value}; legal: {attribute: text of -R}. fixed: attributes that nobody may set; hidden:
+    those that a listing leaves out.
     """
 
     def __init__(self, values, state="Available", text="Device"):
@@ -66,7 +67,9 @@ class Device:
 
 
 class AixHost(Host):
-    """calls: every argv. level: what oslevel -s prints. answers: {(program, option): Result or HostError} instead."""
+    """The host. calls: every argv. level: what oslevel -s prints. answers: {(program, option): Result or
+    HostError} that override.
+    """
 
     def __init__(self, root):
         super().__init__(str(root))
@@ -75,13 +78,13 @@ class AixHost(Host):
         self.level = "7200-02-01-1731"
         self.answers = {}
         self.knows_p = True
-        # of the stand-in: running values and switches; asked: [(argv of no and others, the answers it got)]
+        # of the stand-in: running values and switches; asked: [(argv of no and the others, the answers it got)]
         self.tunables = standin.found()
         self.asked = []
         # whether the stand-in is a program of its own, with real pipes
         self.apart = False
         self.wpar = "0"
-        # what chdev leaves in the database when it fails, and what it takes without doing it
+        # what chdev leaves in the database when it fails, and what it accepts without doing it
         self.leaves = {}
         self.ignores = set()
         self.devices = {
@@ -99,7 +102,7 @@ class AixHost(Host):
         return {name: (dict(one.stored), dict(one.in_force)) for name, one in self.devices.items()}
 
     def configure(self, name):
-        """What rmdev and mkdev, or a reboot, do."""
+        """Do what rmdev and mkdev, or a reboot, do."""
         self.devices[name].in_force = dict(self.devices[name].stored)
 
     def changes(self):
@@ -193,6 +196,6 @@ class AixHost(Host):
 
 
 def aligned(rows):
-    """Columns as AIX prints them: as wide as the longest cell and one blank."""
+    """Return columns as AIX prints them: as wide as the longest cell plus one blank."""
     widths = [max(len(cell) for cell in column) + 1 for column in zip(*rows)]
     return "".join("".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() + "\n" for row in rows)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""This machine made to look like AIX: no /proc and /sys, and stand-ins for its tools, in the documented layouts."""
+"""This machine disguised as AIX: without /proc and /sys, and with stand-ins that print the documented layouts."""
 
 import os
 import platform
@@ -34,7 +34,7 @@ VMSTAT_SHARED = (
 VMSTAT_SHARED_REPORT = " 1  0 271827 314159   0   0   0   0    0   0  45 3743 3154 20 60 19  1  0.45  90.0"
 LSDEV_PROCESSORS = "proc0 Available 00-00 Processor\nproc4 Available 00-04 Processor\nproc8 Defined   00-08 Processor\n"
 
-# What a tool prints: at once, and then at the end of every interval, until it is ended.
+# What a tool prints at once, and then at the end of every interval until it is stopped.
 SCRIPT = """#!/bin/sh
 echo $$ >> %(folder)s/%(name)s.pids
 cat %(folder)s/%(name)s.head
@@ -45,7 +45,7 @@ done
 
 
 def tool(folder, name, head, report):
-    """A stand-in for lparstat or vmstat in a folder (a pathlib.Path)."""
+    """Write a stand-in for lparstat or vmstat into a folder (a pathlib.Path)."""
     (folder / (name + ".head")).write_text("\n" + "\n".join(head) + "\n")
     (folder / (name + ".report")).write_text(report + "\n")
     script(folder, name, SCRIPT % {"folder": folder, "name": name})
@@ -58,23 +58,23 @@ def script(folder, name, text):
 
 
 def pids(folder, name):
-    """The process ids with which a tool was started."""
+    """Return the process ids with which a tool was started."""
     return [int(pid) for pid in (folder / (name + ".pids")).read_text().split()]
 
 
 def running(folder, name):
-    """How many processes of a tool are still there."""
+    """Return how many processes of a tool are still running."""
     return sum(os.path.exists("/proc/%d" % pid) for pid in pids(folder, name))
 
 
 def end(folder, name):
-    """End a tool by itself, as if it had nothing more to report."""
+    """End a tool as if it had nothing more to report."""
     for pid in pids(folder, name):
         os.kill(pid, signal.SIGTERM)
 
 
 def pretend(monkeypatch, folder):
-    """Make this process, and those it forks, one on AIX whose tools lie in a folder."""
+    """Make this process and its forks believe that they run on AIX, with its tools in a folder."""
     monkeypatch.setattr(platform, "system", lambda: "AIX")
     monkeypatch.setattr(meter, "INTERVAL", INTERVAL)
     monkeypatch.setenv("PATH", str(folder) + os.pathsep + os.environ["PATH"])
@@ -82,7 +82,7 @@ def pretend(monkeypatch, folder):
 
 
 def without_proc(monkeypatch):
-    """Take /proc, /sys and /dev/fd away from the collection."""
+    """Hide /proc, /sys and /dev/fd from the collection."""
     path, exists, listdir = Host.path, os.path.exists, os.listdir
 
     def gone(name):

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A tree with the sysctls, the tmpfs, the disks and the tools that the tuning system_base looks at.
 
-Two sysctls for one dirty limit behave as in mm/page-writeback.c: writing one makes the other read 0. A scheduler is one
-of those that the disk offers, or the write is refused (block/elevator.c).
+Two sysctls for one dirty limit behave as in mm/page-writeback.c: writing one makes the other read 0. A scheduler that
+the disk does not offer is refused (block/elevator.c).
 """
 
 import errno
@@ -147,7 +147,7 @@ class BaseHost(KernelHost):
         self.fill("/sys/block/%s/queue/scheduler" % name, schedulers)
 
     def instance(self, sid, unit=None):
-        """An instance D00; unit: the text of its systemd unit."""
+        """Add an instance D00; unit: the text of its systemd unit."""
         self.fill("/usr/sap/%s/D00/work/x" % sid, "")
         if unit is not None:
             self.fill("/etc/systemd/system/SAP%s_00.service" % sid, unit)

@@ -12,24 +12,24 @@ FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))
 
 
 def names():
-    """The names of all captures, sorted."""
+    """Return the names of all captures, sorted."""
     return sorted(name[: -len(".json")] for name in os.listdir(FOLDER) if name.endswith(".json"))
 
 
 def entries(name):
-    """{path: text or entry} of one capture."""
+    """Return {path: text or entry} of one capture."""
     with io.open(os.path.join(FOLDER, name + ".json"), encoding="utf-8") as stream:
         return json.load(stream)
 
 
 def plant(name, root):
-    """Plant a capture below root (a folder that exists); returns its Host."""
+    """Plant a capture below root (an existing folder) and return its Host."""
     grow(root, entries(name))
     return Host(str(root))
 
 
 def grow(root, found):
-    """Make the files, links and folders of {path: entry}; what could not be read becomes a folder, unreadable too."""
+    """Make the files, links and folders of {path: entry}; what could not be read becomes a folder, also unreadable."""
     for path in sorted(found):
         entry, target = found[path], os.path.join(str(root), path.lstrip("/"))
         folder = target if isinstance(entry, dict) and "link" not in entry else os.path.dirname(target)

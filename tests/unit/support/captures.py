@@ -12,6 +12,8 @@ import json
 import lzma
 import tarfile
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.entry_point import argument_spec, outcome
+
 PACK = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "": bytes}
 SYSCTLS = {
     "fs.file-max": "9223372036854775807",
@@ -50,7 +52,7 @@ def member(archive, name, entry, mode=0o444):
 
 
 def tar(entries, pack="gz", format=tarfile.GNU_FORMAT, modes=None):
-    """The bytes of an archive with these names, in this order. entries: a dict or a list of pairs."""
+    """Return the bytes of an archive with these names, in this order. entries: a dict or a list of pairs."""
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=format) as archive:
         for name, entry in entries.items() if isinstance(entries, dict) else entries:
@@ -63,7 +65,7 @@ def plain(entries, top="", pack="xz"):
 
 
 def dump2tar(entries):
-    """sysfs.tgz: absolute names, folders with a slash and sometimes after their files, relative links."""
+    """Make a sysfs.tgz: absolute names, folders with a slash and sometimes after their files, relative links."""
     found = []
     folders = {}
     for path in sorted(entries):
@@ -75,7 +77,7 @@ def dump2tar(entries):
 
 
 def out(commands, user="root", host="prdapp1"):
-    """An .out file of dbginfo.sh: [(command, output)]. user: None as from 2.39 on."""
+    """Make an .out file of dbginfo.sh: [(command, output)]. user: None as from 2.39 on."""
     prompt = "%s> " % host if user is None else "%s@%s> " % (user, host)
     return "".join("%s\n%s%s\n%s\n" % ("#" * 55, prompt, command, output) for command, output in commands)
 
@@ -88,7 +90,7 @@ DBGINFO = "DBGINFO-2026-11-20-10-11-12-prdapp1-0123AB"
 
 
 def dbginfo(entries, version="2.35.0", values=None, extra=None, top=DBGINFO, user="root", sysfs=None, commands=None):
-    """An archive of dbginfo.sh. sysfs: the bytes of its sysfs.tgz; False for none. extra: {name below top: entry}."""
+    """Make an archive of dbginfo.sh. sysfs: bytes of its sysfs.tgz; False for none. extra: {name below top: entry}."""
     found = {
         "%s/" % top: {"folder": True},
         top + "/dbginfo.log": "dbginfo.sh: Debug information script version %s-build-20260101\n" % version,
@@ -113,7 +115,7 @@ SOS = "sosreport-prdapp1-2026-11-20-abcdefg"
 
 
 def sos(entries, version="4.12.0", plugins=None, top=SOS, pack="xz", modes=None):
-    """A sos report: version.txt comes first and the folder itself last; links are relative."""
+    """Make a sos report: version.txt comes first and the folder itself last; links are relative."""
     plugins = (
         {name: {} for name in ("kernel", "networking", "processor", "s390", "system", "systemd", "udev")}
         if (plugins is None)
@@ -134,13 +136,13 @@ SUPPORTCONFIG = "scc_prdapp1_261120_1011"
 
 
 def section(kind, what, body=""):
-    """One section of a supportconfig text; its header has 53 characters."""
+    """Make one section of a supportconfig text; its header has 53 characters."""
     head = "#==[ %s ]" % kind
     return "%s#\n# %s\n%s\n\n" % (head.ljust(52, "="), what, body)
 
 
 def supportconfig(texts, top=SUPPORTCONFIG, pack="xz"):
-    """A supportconfig: {name: text}, without an entry for its folder."""
+    """Make a supportconfig of {name: text}, without an entry for its folder."""
     found = {
         "basic-environment.txt": section("Command", "/usr/bin/date", "Fri Nov 20 10:11:12 UTC 2026\n"),
         "supportconfig.txt": "Support Utilities\n",
@@ -150,7 +152,7 @@ def supportconfig(texts, top=SUPPORTCONFIG, pack="xz"):
 
 
 def header(name, kind=b"0", size=0, claimed=None):
-    """One raw header of a tar archive, for archives that no program writes. claimed: the field of the size."""
+    """Make one raw header of a tar archive, for archives that no program writes. claimed: the field of the size."""
     fields = bytearray(512)
     fields[0 : len(name)] = name
     fields[100:108] = b"0000644\0"
@@ -164,5 +166,25 @@ def header(name, kind=b"0", size=0, claimed=None):
 
 
 def raw(*parts):
-    """Headers and contents with the end of an archive."""
+    """Return headers and contents with the end of an archive."""
     return b"".join(part + b"\0" * (-len(part) % 512) for part in parts) + b"\0" * 1024
+
+
+def written(folder, data):
+    """The path of a capture with these bytes."""
+    path = folder / "capture.tgz"
+    path.write_bytes(data)
+    return str(path)
+
+
+def look(kind, root, check=True, **given):
+    """What a tuning's module returns for a capture."""
+    params = {name: option.get("default") for name, option in argument_spec(kind).items()}
+    return outcome(kind, dict(params, root=str(root), **given), check)
+
+
+def looked(kind, root, **given):
+    """{subject: record} of such a look, which has to succeed."""
+    result = look(kind, root, **given)
+    assert not result["failed"], result
+    return {record["subject"]: record for record in result["tuning"]}

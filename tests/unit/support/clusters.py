@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node of a Pacemaker cluster, by the files that it has."""
+"""A node of a Pacemaker cluster, represented by its files."""
 
 from sapsystem import ASCS01
 
@@ -35,7 +35,7 @@ def cib(resources, more=""):
 
 
 def joined(host, data, daemon=b"pacemakerd\n", halib=False):
-    """The host as a node. data: its cib.xml; daemon: the process; halib: whether PRD_01 has SAP's connector."""
+    """Make the host a node. data: its cib.xml; daemon: the process; halib: whether PRD_01 has SAP's connector."""
     host.fill("/etc/corosync/corosync.conf", b"totem {}\n")
     host.fill("/proc/4711/comm", daemon)
     if data is not None:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the tests of the comparison share: sound records of one host, to be spoilt, and the report of them."""
+"""What the tests of the comparison share: valid records of one host, which tests damage, and the report on them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def main(report: dict[str, Any]) -> dict[str, Any]:
 def spoil(
     records: list[Record], change: Callable[[Record], object], phase: str | None = None, control: bool = False
 ) -> list[Record]:
-    """Apply ``change`` to every record of a phase (None: both), controls left alone unless asked for."""
+    """Apply ``change`` to every record of a phase (None: both), except those of the control unless asked."""
     for record in records:
         if phase in (None, record["phase"]) and record["workload"]["control"] == control:
             change(record)
@@ -50,7 +50,7 @@ def fail(record: Record, count: int) -> None:
 
 
 def verdict_word(before: Sequence[float], after: Sequence[float], better: Better = "lower") -> str:
-    """The verdict on two lists of round medians alone: no fingerprints, no control, no failed runs."""
+    """Return the verdict on two lists of round medians alone: no fingerprints, no control, no failed runs."""
     worse, good = (after, before) if better == "lower" else (before, after)
     look = look_at(min(len(before), len(after)))
     return word(effect(worse, good, look), Limits().material) if look else "INCONCLUSIVE"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the schemas in docs/schemas say of a document, and documents that are damaged in one place."""
+"""What the schemas in docs/schemas say about a document, and documents that are damaged in one place."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ def schema_of(name: str) -> dict[str, Any]:
 
 
 def schema_errors(name: str, document: object) -> list[str]:
-    """What keeps the document from being one of this schema."""
+    """Return why the document is not valid under this schema."""
     schema = schema_of(name)
     Draft202012Validator.check_schema(schema)
     return [f"{list(error.path)}: {error.message}" for error in Draft202012Validator(schema).iter_errors(document)]
 
 
 def put(document: Any, way: Sequence[Any], value: object) -> Any:
-    """The document with another value in one place."""
+    """Return the document with another value in one place."""
     item = document
     for step in way[:-1]:
         item = item[step]
@@ -34,7 +34,7 @@ def put(document: Any, way: Sequence[Any], value: object) -> Any:
 
 
 def places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The way to each item of a document."""
+    """Return the path to each item of a document."""
     for key, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield (*way, key)
         yield from places(item, (*way, key))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Enqueue servers for tests: the stand-in with its profile on loopback, and what is in its lock table."""
+"""Enqueue servers for tests: the stand-in with its profile on loopback, and the content of its lock table."""
 
 import contextlib
 import json
@@ -57,7 +57,7 @@ class Standin:
 
 @contextlib.contextmanager
 def standin(folder, kind, monkeypatch, maximum=250000):
-    """A Standin for the length of a block."""
+    """Run a Standin for the length of a block."""
     running = Standin(folder, kind, free_port())
     monkeypatch.setenv("ENQ_STANDIN_ORDERS", running.orders)
     environment = dict(os.environ, ENQ_STANDIN_MAXIMUM=str(maximum))
@@ -78,7 +78,7 @@ def asked(load="sd_benchmark", **options):
 
 @contextlib.contextmanager
 def agent_of(tool, **how):
-    """The session of an agent on loopback, which is ended afterwards; with nothing else, beside a server that runs."""
+    """Run the session of an agent on loopback and end it afterwards; without arguments, beside a running server."""
     session = agent.start(tool, "127.0.0.1", **dict({"port": free_port(), "control_port": free_port()}, **how))
     try:
         yield session

@@ -1,7 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A vertical LPAR with shared CPUs of every entitlement: 4 high, 4 medium and 8 low cores. Synthetic, in the formats of
-arch/s390/kernel/{sysinfo,topology}.c: no machine at hand has other vertical CPUs than medium ones."""
+"""A vertical LPAR with shared CPUs of every entitlement: 4 high, 4 medium and 8 low cores.
+
+This is synthetic, in the formats of arch/s390/kernel/{sysinfo,topology}.c: no available machine has vertical CPUs other
+than medium ones.
+"""
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists
 from kernel import KernelHost
@@ -23,7 +26,7 @@ CPU Topology SW:      0 0 0 2 8 16
 
 
 class VerticalLpar(KernelHost):
-    """16 cores, with threads CPUs each; CPU n is a thread of core n // threads. mode: of the dispatching."""
+    """16 cores, with threads CPUs each; CPU n is a thread of core n // threads. mode: the dispatching mode."""
 
     def __init__(self, root, threads=1, mode="vertical"):
         self.threads = threads

@@ -43,7 +43,7 @@ def run(kind: str = "verify", **more: Any) -> RunFields:
 
 
 def row(name: str = "rps", subject: str = "hsi0", verdict: str = "compliant", **more: Any) -> dict[str, Any]:
-    """A record as a module returns it in check mode."""
+    """Return a record as a module returns it in check mode."""
     now, wanted = {"rx-0": "0"}, {"rx-0": "ffff"}
     found = wanted if verdict in ("compliant", "waived") else now
     boot = {"rps_cpus": "ffff"}
@@ -92,7 +92,7 @@ def result(
     names: Collection[str] = ("app1",),
     strict: Collection[str] = (),
 ) -> Found:
-    """What the callback gets of a host from the action tunings. ``names``: the host and its groups."""
+    """Return what the callback gets about a host from the action tunings. ``names``: the host and its groups."""
     found, mistakes = waivers.parse(accepted, (*TUNINGS, "system_base"), today=date(2026, 11, 20))
     judged, uses, _demanded = waiving.judge(rows_of(rows), found, names, strict)
     facts = plain(platform, document.MOST_FACTS) if platform else None
@@ -107,7 +107,7 @@ def build(about: RunFields, planned: Iterable[str], results: Mapping[str, Found]
 
 
 def site(**more: Any) -> dict[str, Any]:
-    """Twelve hosts: drift on three, one unreachable, one failed, one never reached, a waiver, an expired one."""
+    """Return twelve hosts: drift on three, one unreachable, one failed, one never reached, a waiver, an expired one."""
     hosts = [f"app{number}" for number in range(1, 13)]
     accepted = [
         waiver(),
@@ -152,7 +152,7 @@ def site(**more: Any) -> dict[str, Any]:
 
 
 def hostile() -> dict[str, Any]:
-    """Every text that a host or an inventory can choose is nasty."""
+    """Return a sample in which every text that a host or an inventory can choose is hostile."""
     accepted = [waiver(tuning="smc_r", subject="*", hosts="*", reason="|".join(HOSTILE), owner=HOSTILE[0])]
     accepted += [{HOSTILE[0]: 1, **waiver()}]
     results = {}
@@ -172,7 +172,7 @@ def hostile() -> dict[str, Any]:
 
 
 def fleet(count: int) -> dict[str, Any]:
-    """This many hosts with all tunings; each tenth has drifted in its own way, each twentieth is lost."""
+    """Return this many hosts with all tunings; each tenth has drifted in its own way, each twentieth is lost."""
     results = {}
     for number in range(count):
         rows = [row(name, f"subject{place}") for name in TUNINGS for place in range(2)]

@@ -37,7 +37,7 @@ POLARIZATION = {
 def make_plan(
     *factors: Mapping[str, Any], rounds: int = 8, most: int | None = None, minutes: float = 0.0, **more: Any
 ) -> dict[str, Any]:
-    """A plan with one session of both hosts, which has ended well. 8 rounds are the fewest with which a level wins."""
+    """Return a plan with one session of both hosts, which has ended well. A level needs 8 rounds to win."""
     budget = (rounds, rounds if most is None else most, minutes)
     made = plan(CHANGE, read_factors([dict(item) for item in factors or (RPS,)], KNOWN), budget, **more)
     ended = {"started": "2026-11-20T10:00:00.000000Z", "hosts": list(HOSTS), "ended": "2026-11-20T11:00:00.000000Z"}
@@ -51,7 +51,7 @@ def make_records(
     done: Iterable[Step] | None = None,
     noise: float = 0.005,
 ) -> Iterator[dict[str, Any]]:
-    """Measurement records of these steps (all by default); ``effects``: relative change of the round trip by level."""
+    """Return measurement records of these steps (by default all). ``effects``: round-trip change by level."""
     settings = factory.Plan(change=CHANGE)
     rng = random.Random(3)
     places = {step: place for place, step in enumerate(steps({"stopped": None, "max_rounds": 8, **experiment}))}
@@ -67,7 +67,7 @@ def make_records(
 
 
 def make_tunings(experiment: Mapping[str, Any], done: Iterable[Step] | None = None) -> Iterator[dict[str, Any]]:
-    """The tunings files of these steps: a mask of its own for every level."""
+    """Return the tunings files of these steps: each level has its own mask."""
     masks = {cell["name"]: "%08x" % (index + 1) for index, cell in enumerate(experiment["cells"])}
     for phase, number in steps(experiment) if done is None else done:
         for host in HOSTS:

@@ -11,12 +11,12 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import 
 
 
 def alive(pid):
-    """Whether a process runs. In a container whose first process waits for nobody, an ended one stays a zombie."""
+    """Return whether a process runs. If the first process of a container never waits, an ended one stays a zombie."""
     return processes.start_time(pid) is not None
 
 
 def everything(host):
-    """All files but the lock, which names who held it; None while a guardian is just at work on them."""
+    """Return all files except the lock, which names its holder; None while a guardian is working on them."""
     try:
         return {path: text for path, text in host.tree("/sys", "/etc", "/var").items() if not path.endswith(".lock")}
     except (FileNotFoundError, UnicodeDecodeError):
@@ -24,7 +24,7 @@ def everything(host):
 
 
 def watched(host, monkeypatch):
-    """For a fixture: the host in the place of this machine; its guardian looks often, and ends with the test."""
+    """Put the host in place of this machine, for a fixture; its guardian looks often, and ends with the test."""
     monkeypatch.setattr(entry_point, "Host", lambda: host)
     monkeypatch.setattr(_lease, "LOOK_S", 0.1)
     monkeypatch.setattr(_lease, "BUSY_S", 0.11)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A tree that answers writes as the kernel does: masks are parsed, cut to the online CPUs, and printed its way.
+"""A tree that answers writes as the kernel does: masks are parsed, cut to the online CPUs, and printed in its format.
 
 What it accepts and refuses was tried on a real kernel; see store_rps_map in net/core/net-sysfs.c.
 """
@@ -34,7 +34,7 @@ class KernelHost(Host):
             stream.write(text + "\n")
 
     def interface(self, name, queues=1, mask=0, packets=1000):
-        """Add an interface with this many receive queues; returns the host."""
+        """Add an interface with this many receive queues and return the host."""
         base = "/sys/class/net/" + name
         for number in range(queues):
             self.fill("%s/queues/rx-%d/rps_cpus" % (base, number), cpu_lists.format_mask(mask, cpu_lists.width(self)))
@@ -108,10 +108,10 @@ RPS_DEFAULTS = {
 
 
 def rps_params(**changes):
-    """The parameters of the module rps with its defaults."""
+    """Return the parameters of the module rps with its defaults."""
     return dict(RPS_DEFAULTS, **changes)
 
 
 def masks(host):
-    """Of the first two queues of hsi0."""
+    """Return the masks of the first two queues of hsi0."""
     return [host.value(QUEUE % number) for number in range(2)]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A collections folder with this collection, in which one module is another one."""
+"""A collections folder with this collection, in which one module is replaced."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 def linked_collection(folder: Path, module: str, text: str) -> Path:
-    """The collections folder; all but the text of this module are links into the checkout."""
+    """Make the collections folder; everything except the text of this module is a link into the checkout."""
     collections = folder / "collections"
     collection = collections / "ansible_collections" / "zpower" / "sap_tuning"
     (collection / "plugins" / "modules").mkdir(parents=True)

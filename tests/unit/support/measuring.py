@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Measurement servers and rounds for tests: short, on loopback, ended in every case."""
+"""Measurement servers and rounds for tests: short, on loopback, always ended."""
 
 import contextlib
 import os
@@ -21,12 +21,12 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloa
 )
 from waiting import until
 
-# The stand-in is a Python script: a version manager's python3 in PATH would take longer than its measurement.
+# The stand-in is a Python script: starting a version manager's python3 from PATH takes longer than the measurement.
 os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]
 UNIT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# Seconds after which a test fails that waits for something: for a machine that is slow and busy.
+# Seconds after which a test that waits for something fails: enough for a slow and busy machine.
 PATIENCE = 60.0
-# Where programs lie that measure: in PATH, and netperf where tests/setup.sh unpacks it.
+# Where the measuring programs are: in PATH, and netperf where tests/setup.sh unpacks it.
 SEARCH_PATH = os.pathsep.join(
     [os.environ["PATH"], "/usr/sbin", "/sbin", os.path.join(UNIT, "..", "..", ".cache", "netperf", "usr", "bin")]
 )
@@ -57,7 +57,7 @@ QUICK = {"side": "client", "runs": 1, "warmup": 0, "idle_seconds": 0, "control":
 
 @contextlib.contextmanager
 def server(tool="pingpong", **options):
-    """The session of a running server, which is ended afterwards whatever the test did to it."""
+    """Run the session of a server and end it afterwards, whatever the test did to it."""
     how = request.how_to_serve(tool, options.pop("binary", None), options.pop("kind", "tcp"))
     # Other tests that run here at the same time would at once take a port of the default range that becomes free.
     options = dict({"address": "127.0.0.1", "port": free_port(), "control_port": free_port()}, **options)
@@ -88,7 +88,7 @@ def kill(session):
 
 
 def with_a_limit(attempt, begun):
-    """What attempt(seconds) gives with the first time limit before which what it started had begun.
+    """Return what attempt(seconds) returns with the first time limit before which the process that it starts had begun.
 
     The limit has to pass, so it begins short; a busy machine may need longer than that to start a program.
     """
@@ -99,15 +99,15 @@ def with_a_limit(attempt, begun):
     raise AssertionError("nothing had begun after %d s" % seconds)
 
 
-# What is said of a run in which nothing was counted.
+# What is said about a run in which nothing was counted.
 NOTHING = (sockperf.NO_ANSWER, sockperf.NO_OBSERVATION, "no rates that can be read", "a rate of 0")
 
 
 def measured(measure):
-    """The records of measure(), once sockperf or enqt has counted something.
+    """Return the records of measure() once sockperf or enqt has counted something.
 
-    They run for a time, not for a number of messages: of a short run, nothing is left on a machine so busy that one of
-    its ends had to pause. From a server that does not answer, they never count anything.
+    They run for a time, not for a number of messages: nothing is left of a short run on a machine so busy that one end
+    had to pause. From a server that does not answer, they never count anything.
     """
 
     def counted():
@@ -125,14 +125,14 @@ def listens(port):
 
 
 def script(path, text=""):
-    """Make a program of the shell (a pathlib.Path); its path as text."""
+    """Write a shell program (a pathlib.Path) and return its path as text."""
     path.write_text("#!/bin/sh\n" + text)
     path.chmod(0o755)
     return str(path)
 
 
 def free_port():
-    """A port that is free now, and that no connection gets by itself meanwhile as its own end."""
+    """Return a port that is free now, and that no connection gets by itself as its local port meanwhile."""
     while True:
         port = random.SystemRandom().randrange(20000, 32000)
         with socket.socket() as sock, contextlib.suppress(OSError):
@@ -145,7 +145,7 @@ def errors(record):
 
 
 class Quiet(Workload):
-    """Exact round trips without a network: for the order of things in a round."""
+    """Exact round trips without a network, for the order of events in a round."""
 
     tool, version = "pingpong", "1"
     transport = "tcp"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Calls a module's main() in this process, as Ansible would in one of its own."""
+"""Call a module's main() in this process; Ansible would run it in a separate one."""
 
 import json
 
@@ -10,7 +10,7 @@ from ansible.module_utils.common.text.converters import to_bytes
 
 
 def caller(main, monkeypatch, capsys):
-    """A function that takes the module's arguments and returns its result."""
+    """Return a function that takes the module's arguments and returns its result."""
 
     def call(**arguments):
         arguments.setdefault("_ansible_remote_tmp", "/tmp")

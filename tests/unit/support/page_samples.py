@@ -45,7 +45,7 @@ PAGES: dict[str, tuple[Formats, Make]] = {
 
 @cache
 def write(name: str, form: str) -> str:
-    """One format of one of PAGES; the same one again costs nothing, ``write.__wrapped__`` makes it anew."""
+    """Return one format of one of PAGES. Repeated calls cost nothing; ``write.__wrapped__`` writes it again."""
     formats, make = PAGES[name]
     made = make()
     return "".join(formats[form](made, held_runs(made)) if name in REPORTS else formats[form](made))

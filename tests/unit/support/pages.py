@@ -13,7 +13,7 @@ VOID = {"meta", "br", "input"}
 
 
 class Page(HTMLParser):
-    """Elements with their attributes and the text in them; fails on a tag that is not closed where it should be."""
+    """Collect elements with their attributes and their text; fail on a tag that is not closed where it should be."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class Page(HTMLParser):
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert len({name for name, _value in attrs}) == len(attrs), f"an attribute of {tag} stands twice"
+        assert len({name for name, _value in attrs}) == len(attrs), f"an attribute of {tag} occurs twice"
         self.elements.append((tag, {name: value or "" for name, value in attrs}))
         self.parents.append((tag, self.open[-1] if self.open else ""))
         if tag not in VOID:
@@ -51,7 +51,7 @@ class Page(HTMLParser):
         return " ".join(data for parent, data in self.text if parent != "style")
 
     def check(self, *more: str) -> None:
-        """All that holds for every page; ``more``: elements that this one must not have."""
+        """Check what holds for every page; ``more``: elements that this one must not have."""
         self.check_policy()
         self.check_nothing_is_loaded(*more)
         self.check_references()
@@ -60,7 +60,7 @@ class Page(HTMLParser):
         assert self.all("a")[0] == {"class": "skip", "href": "#main"}
 
     def check_policy(self) -> None:
-        """The policy stands before the one style sheet and names it by its hash; the sheet loads nothing."""
+        """Check that the policy comes before the one style sheet and has its hash, and that the sheet loads nothing."""
         (style,) = re.findall(r"<style>(.*?)</style>", self.source, re.DOTALL)
         assert "url(" not in style and "@import" not in style
         digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -69,7 +69,9 @@ class Page(HTMLParser):
         assert 0 < self.source.index(meta) < self.source.index("<style>")
 
     def check_nothing_is_loaded(self, *more: str) -> None:
-        """Nor sent or run: none of these elements and of ``more``, no style or script in an attribute, no address."""
+        """Check that nothing is sent or run: none of these elements and of ``more``, no style or script in an
+        attribute, no address.
+        """
         loading = {"script", "img", "iframe", "object", "embed", "link", "base", "form", *more}
         assert not {tag for tag, _attributes in self.elements} & loading
         for tag, attributes in self.elements:
@@ -85,7 +87,7 @@ class Page(HTMLParser):
             assert set(references) <= set(ids)
 
     def check_headings(self) -> None:
-        """Headings descend one level at a time, from a single first one."""
+        """Check that headings descend one level at a time, from a single first one."""
         levels = [int(tag[1]) for tag, _attributes in self.elements if re.fullmatch("h[1-6]", tag)]
         assert levels[0] == 1 and levels.count(1) == 1
         assert all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:], strict=False))
@@ -95,7 +97,7 @@ class Page(HTMLParser):
             assert len(self.all(tag)) == 1, tag
 
     def check_labels(self) -> None:
-        """Every cell of a table names its column, for small screens."""
+        """Check that every cell of a table names its column, for small screens."""
         for source in re.findall(r"<table.*?</table>", self.source, re.DOTALL):
             head, _mark, body = source.partition("</thead>")
             names = [re.sub(r"<[^>]*>", "", cell) for cell in re.findall(r"<th scope=\"col\"[^>]*>(.*?)</th>", head)]

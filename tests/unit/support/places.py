@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Folders of the checkout. Runs on Python 3.6 too."""
+"""Folders of the checkout. This runs on Python 3.6 too."""
 
 from pathlib import Path
 

@@ -17,7 +17,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parents[2]
 COLLECTIONS = CHECKOUT / ".cache" / "collections"
-# ansible-core 2.16 cannot call an interpreter in a folder with a blank, where the checkout and its .venv may lie
+# ansible-core 2.16 cannot call an interpreter in a folder with a blank, and the checkout and its .venv may be in one
 LOCAL = {"ansible_connection": "local", "ansible_python_interpreter": "/usr/bin/python3"}
 # ansible-test keeps it elsewhere than its Python
 PROGRAM = Path(sys.executable).with_name("ansible-playbook")
@@ -25,7 +25,7 @@ PROGRAM = PROGRAM if PROGRAM.exists() else Path(shutil.which("ansible-playbook")
 
 
 class Started(subprocess.Popen[str]):
-    """A running ansible-playbook in a session of its own; after wait(), ``stdout`` and ``stderr`` are texts."""
+    """A running ansible-playbook in its own session; after wait(), ``stdout`` and ``stderr`` are texts."""
 
     def __init__(self, command: list[str], cwd: str | Path | None, environment: Mapping[str, str]) -> None:
         self._files = [tempfile.TemporaryFile("w+", encoding="utf-8") for _stream in range(2)]  # noqa: SIM115
@@ -43,7 +43,7 @@ class Started(subprocess.Popen[str]):
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of the tests with this collection, and with kept code of modules (site/sitecustomize.py)."""
+    """Return the environment of the tests with this collection, and with cached byte code (site/sitecustomize.py)."""
     path = os.pathsep.join(filter(None, [str(HERE / "site"), os.environ.get("PYTHONPATH")]))
     ours = {"PYTHONPATH": path, "ANSIBLE_COLLECTIONS_PATH": str(COLLECTIONS)}
     return {**os.environ, **ours, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_LOCALHOST_WARNING": "false", **more}
@@ -88,12 +88,12 @@ def play(
 
 
 def program(path: Path, text: str) -> Path:
-    """Write a program of the shell."""
+    """Write a shell program."""
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return path
 
 
 def unreachable(folder: Path) -> dict[str, str]:
-    """The variables of a host that cannot be reached."""
+    """Return the variables of a host that cannot be reached."""
     return {"ansible_ssh_executable": str(program(folder / "ssh", "echo 'No route to host' >&2; exit 255"))}

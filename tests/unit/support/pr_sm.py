@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files diag_204 that no machine wrote, byte by byte from the offsets of the kernel's arch/s390/include/asm/diag.h.
+"""Files diag_204 that no machine wrote, built byte by byte from the offsets of the kernel's
+arch/s390/include/asm/diag.h.
 
-Nothing is shared with the collection's reader. A Debugfs answers as the kernel's file does, stricter than a file of a
-test: one read() gets everything, the next one nothing.
+Nothing is shared with the collection's reader. A Debugfs answers as the kernel's file does, more strictly than a test's
+file: one read() gets everything, the next one nothing.
 """
 
 import os
@@ -12,7 +13,7 @@ CP, IFL, ZIIP = 0, 3, 5
 DEDICATED = 0xFFFF
 PAGE = 4096
 
-# What the emulator Hercules answered to a kernel 6.1 in its LPAR HERCLAB with 2 CPUs, without the zeros behind.
+# What the emulator Hercules answered to a kernel 6.1 in its LPAR HERCLAB with 2 CPUs, without the trailing zeros.
 _HERCULES_CPU = "%04x0000 0000 0064 0000000000000000 0000000000000000 03e8 03e8 03e8 0000 0000000000000000"
 _HERCULES_CPU += "0000000000000000 03e80000 03e80000 00000000 00000000" + "00" * 32
 HERCULES = bytes.fromhex(
@@ -25,7 +26,7 @@ HERCULES += bytes(64 + PAGE - len(HERCULES))
 
 
 def _block(size, *numbers):
-    """Bytes with (offset, width, number) in them, big endian."""
+    """Return bytes with (offset, width, number) in them, big endian."""
     made = bytearray(size)
     for offset, width, number in numbers:
         made[offset : offset + width] = number.to_bytes(width, "big")
@@ -33,14 +34,14 @@ def _block(size, *numbers):
 
 
 def core(kind=IFL, weight=100, current=None, online=True, capped=False, cap=0, group_cap=0):
-    """A core of an LPAR; caps in hundredths. current: by default as the weight."""
+    """Return a core of an LPAR; caps in hundredths. current: by default the weight."""
     flags = 0x20 * online | 0x40 * capped
     shown = (0 if weight == DEDICATED else weight) if current is None else current
     return _block(96, (4, 1, kind), (5, 1, flags), (6, 2, weight), (26, 2, shown), (56, 4, cap), (60, 4, group_cap))
 
 
 def lpar(name, cores, group=""):
-    """An LPAR with the blocks of its cores."""
+    """Return an LPAR with the blocks of its cores."""
     made = _block(96, (1, 1, len(cores)), (2, 1, len(cores)))
     made[8:16] = name.ljust(8).encode("cp037")
     if group:
@@ -49,7 +50,7 @@ def lpar(name, cores, group=""):
 
 
 def machine(*kinds):
-    """The physical cores: (kind, number of them that are shared, dedicated) of each kind."""
+    """Return the physical cores: (kind, number of shared ones, number of dedicated ones) of each kind."""
     cores = []
     for kind, shared, dedicated in kinds:
         cores += [_block(96, (4, 1, kind), (6, 2, weight)) for weight in [0] * shared + [DEDICATED] * dedicated]
@@ -57,7 +58,7 @@ def machine(*kinds):
 
 
 def file_of(lpars, own=0, physical=None, version=0, subcode=7, place=None):
-    """The content of the file. own: which of the LPARs reads it; physical: from machine(), with global data."""
+    """Return the content of the file. own: which of the LPARs reads it; physical: from machine(), with global data."""
     place = 64 + sum(map(len, lpars[:own])) if place is None else place
     flags = 0 if physical is None else 0x80
     rest = bytes(_block(64, (0, 1, len(lpars)), (1, 1, flags), (6, 2, place))) + b"".join(lpars) + (physical or b"")
@@ -66,7 +67,7 @@ def file_of(lpars, own=0, physical=None, version=0, subcode=7, place=None):
 
 
 class Debugfs:
-    """In the place of the module os. contents: what each opened file gives, the last one for all that follow."""
+    """Stand in for the module os. contents: what each opened file returns; the last one also for all later files."""
 
     O_RDONLY, O_NONBLOCK = os.O_RDONLY, os.O_NONBLOCK
     strerror = staticmethod(os.strerror)

@@ -28,8 +28,8 @@ PAGE = CHECKOUT / "docs" / "published.md"
 NAMES = ("banking", "crm", "smc_r", "slcs", "z14")
 KPIS = ("etr_million_per_h", "itr_client", "itr_server")
 
-# What the banking study's text says of the elapsed time of its comparisons: section, words, whole percent less.
-# None: the words hold no number.
+# What the text of the banking study says about the elapsed time of its comparisons: section, words, whole percent less.
+# None: the words contain no number.
 BANKING = {
     "hipersockets": ("5.1", "2 to 4 % less", 2),
     "hipersockets-smt": ("5.1", "2 to 4 % less", 4),
@@ -62,7 +62,7 @@ def study(name):
 
 
 def states(name):
-    """{(change, workload, phase): what the module returns of it}, with the figures of its one run as ``figures``."""
+    """Return {(change, workload, phase): what the module returns for it}, its one run's figures as ``figures``."""
     records = study(name)
     found = {}
     for record, state in zip(records, states_of(records), strict=True):
@@ -73,28 +73,28 @@ def states(name):
 
 
 def rounded(value, digits):
-    """Half up, as people and office programs do it; ``value`` is cut to 12 digits first, where floats end."""
+    """Round half up, as people and office programs do; ``value`` is first cut to 12 digits, where floats end."""
     return Decimal(f"{value:.12g}").quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP)
 
 
 def less_pct(before, after):
-    """How much less ``after`` is, in percent of ``before``."""
+    """Return how much less ``after`` is, in percent of ``before``."""
     return 100 * (Decimal(str(before)) - Decimal(str(after))) / Decimal(str(before))
 
 
 def kpis(state):
-    """ETR in million units an hour and both ITRs, with two digits as printed."""
+    """Return ETR in million units an hour and both ITRs, with two digits as printed."""
     values = (state["etr_per_h"], state["client"]["itr_per_h"], state["server"]["itr_per_h"])
     return [rounded(value / 1e6, 2) for value in values]
 
 
 def printed_kpis(state):
-    """The same as the study printed them."""
+    """Return the same as the study printed them."""
     return [rounded(state["figures"]["printed_" + name], 2) for name in KPIS]
 
 
 def pairs(name):
-    """(change, workload, state before, state after) of each comparison of a study."""
+    """Return (change, workload, state before, state after) of each comparison of a study."""
     found = states(name)
     return [
         (change, workload, state, found[change, workload, "after"])
@@ -104,7 +104,7 @@ def pairs(name):
 
 
 def runs(name):
-    """The states of a study whose runs are phases of their own."""
+    """Return the states of a study in which each run is a phase."""
     return {phase: state for (change, _workload, phase), state in states(name).items() if change == "published-" + name}
 
 
@@ -114,7 +114,7 @@ def table(header, rows):
 
 
 def agreed(printed, here):
-    """Return a figure once if it is printed as it comes out here, else both."""
+    """Return a figure once if it is printed as it comes out here, otherwise both."""
     return str(here) if printed == here else f"**{printed} printed, {here} here**"
 
 
@@ -130,7 +130,7 @@ def runs_table(name):
 
 
 def to_declare(before, after):
-    """What differs between two states besides the tuning, and would make them NOT COMPARABLE."""
+    """Return what differs between two states besides the tuning, and would make them NOT COMPARABLE."""
     rounds = [[Reader().measurement(record) for record in state["records"]] for state in (before, after)]
     return [item.item for item in differences(*rounds) if item.must_match]
 
@@ -156,7 +156,7 @@ def crm_changes():
 
 
 def smc_r_gains():
-    """Round trip and throughput of niping with the optimized attributes against none."""
+    """Write round trip and throughput of niping with the optimized attributes against none."""
     rows = []
     for change, _workload, before, after in pairs("smc_r"):
         if change == "published-smc-r-optimized":
@@ -178,7 +178,7 @@ def smc_r_gains():
 
 
 def smc_r_cpu():
-    """CPU of niping: do the printed parts add up, and what are CPU seconds."""
+    """Write the CPU use of niping: whether the printed parts add up, and what the CPU seconds are."""
     rows = []
     for (change, workload, phase), state in states("smc_r").items():
         figures = state["figures"]
@@ -201,7 +201,7 @@ def smc_r_cpu():
 
 
 def smc_r_enqt():
-    """Operations per minute of enqt: the gain in percent of the value without, and of the value with SMC-R."""
+    """Write operations per minute of enqt: the gain in percent of the value without, and of the value with SMC-R."""
     rows = []
     for _change, workload, before, after in pairs("smc_r"):
         if workload.startswith("enqt-sd"):
@@ -213,7 +213,7 @@ def smc_r_enqt():
 
 
 def slcs():
-    """Percent of the value with one guest."""
+    """Write percentages of the value with one guest."""
     found = states("slcs")
     workloads = list(dict.fromkeys(workload for _change, workload, _phase in found))
     rows = []
@@ -250,7 +250,7 @@ TABLES = {
 
 
 def with_tables(page):
-    """The page with a new table between each pair of marks."""
+    """Return the page with a new table between each pair of markers."""
     for name, make in TABLES.items():
         begin, end = f"<!-- table: {name} -->\n", "<!-- end of table -->"
         pattern = re.escape(begin) + ".*?" + re.escape(end)

@@ -1,10 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stand-ins of qeth cards and of chzdev, no more forgiving than the driver and s390-tools are.
+"""Stand-ins of qeth cards and of chzdev, at least as strict as the driver and s390-tools.
 
 Kernel: qeth_dev_bufcnt_store() in drivers/s390/net/qeth_core_sys.c. s390-tools: zdev/src/udev_ccwgroup.c, qeth.c, ccw.c
-and chzdev.c, zdev/include/exit_code.h. Not known, so a choice of this stand-in: what chzdev does with a file that is
-not its own.
+and chzdev.c, zdev/include/exit_code.h. What chzdev does with a file that it did not write is not known, so that is a
+choice of this stand-in.
 """
 
 import errno
@@ -21,7 +21,7 @@ _SET = re.compile(r"\[ccwgroup/[^]]*\](\w+)\}=\"(\w+)\"")
 
 
 def rules_text(device, online="1", **values):
-    """A file as chzdev writes it. online=1 comes behind what can be set offline only, and online=0 before it."""
+    """Return a file as chzdev writes it. online=1 comes after what can only be set offline, and online=0 before it."""
     start, number = device.rsplit(".", 1)
     channels = ["%s.%04x" % (start, int(number, 16) + more) for more in range(3)]
     goto = ', GOTO="%%s_qeth_%s"' % device
@@ -52,7 +52,7 @@ class QethHost(KernelHost):
             self.fill("/usr/sbin/chzdev", "")
 
     def card(self, name, device, card="OSD_10GIG", buffers=64, mtu=1500, frame="64k", kept=True, **values):
-        """Add a card that is online, with its interface. kept: whether chzdev has a file of it."""
+        """Add an online card with its interface. kept: whether chzdev has a file for it."""
         self.interface(name)
         if kept:
             self.fill(RULES % device, rules_text(device)[:-1])
@@ -68,13 +68,13 @@ class QethHost(KernelHost):
             self.fill("/sys/class/net/%s/queues/tx-%d/xps_cpus" % (name, queue), "0")
 
     def activate(self, device, online):
-        """What an administrator does, or a boot: the device goes offline or online."""
+        """Do what an administrator or a boot does: set the device offline or online."""
         base = "/sys/devices/qeth/%s/" % device
         self.fill(base + "online", str(int(online)))
         self.fill(base + "state", "UP (LAN ONLINE)" if online else "DOWN")
 
     def boot(self, device):
-        """The values of chzdev's file act, online last."""
+        """Return the values of chzdev's file act, online last."""
         self.activate(device, False)
         for name, value in _SET.findall(self.read(RULES % device) or ""):
             self.put("/sys/devices/qeth/%s/%s" % (device, name), value)
@@ -104,7 +104,7 @@ class QethHost(KernelHost):
             if name == "buffer_count" and not (re.match(r"[0-9]+\Z", value) and 8 <= int(value) <= 128):
                 return Result(6, "", "chzdev: Invalid value: %s=%s\n" % (name, value))
         if "-p" not in options:
-            # the running device too: its connections are cut
+            # the running device too: its connections are interrupted
             self.activate(device, False)
         return self._store(device, settings)
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Synthetic measurement records of a whole change, for tests and benchmarks.
 
-Everything is drawn from one seeded generator, so that the same arguments give the same bytes.
-A run's value is ``base x state effect x session noise (one draw per round) x drift x run noise x spike``.
+Everything is drawn from one seeded generator, so the same arguments give the same bytes. A run's value is ``base x
+state effect x session noise (one draw per round) x drift x run noise x spike``.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Plan:
 
 
 def stamp(moment: datetime) -> str:
-    """UTC with microseconds, as records write it."""
+    """Return UTC with microseconds, as in records."""
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def order(rounds: int, design: str = "alternate") -> list[tuple[str, int]]:
-    """(phase, round) in the order of time: ABBA for ``alternate``, all before and then all after for ``blocks``."""
+    """Return (phase, round) in time order: ABBA for ``alternate``, all before and then all after for ``blocks``."""
     if design == "blocks":
         return [(phase, number) for phase in ("before", "after") for number in range(1, rounds + 1)]
     slots: list[tuple[str, int]] = []
@@ -73,7 +73,7 @@ def order(rounds: int, design: str = "alternate") -> list[tuple[str, int]]:
 
 
 def run_values(plan: Plan, rng: random.Random, base: float, effect: float, first_run: int) -> list[float]:
-    """Values of one round's runs, warm-up first; ``first_run`` counts the runs that came before it (for the drift)."""
+    """Return the values of one round's runs, warm-up first; ``first_run`` counts the runs before it (for the drift)."""
     session = math.exp(rng.gauss(0.0, plan.session_noise))
     values = []
     for index in range(plan.warmup + plan.runs):
@@ -86,7 +86,7 @@ def run_values(plan: Plan, rng: random.Random, base: float, effect: float, first
 
 
 def cpu(elapsed: float, ncpu: int, busy: float, steal: float = 0.0) -> dict[str, float]:
-    """CPU seconds of one window: the busy ones shared 20/60/20 between user, system and softirq."""
+    """Return the CPU seconds of one window: the busy ones split 20/60/20 into user, system and softirq."""
     return {
         "user_s": round(0.2 * busy, 6),
         "system_s": round(0.6 * busy, 6),
@@ -99,7 +99,7 @@ def cpu(elapsed: float, ncpu: int, busy: float, steal: float = 0.0) -> dict[str,
 
 
 def fingerprint(host: str, ncpu: int = 2, **changes: Any) -> dict[str, Any]:
-    """One end's fingerprint; ``changes`` replace items."""
+    """Return one end's fingerprint; ``changes`` replace items."""
     end: dict[str, Any] = {
         "hostname": host,
         "system": "Linux",
@@ -120,7 +120,7 @@ def fingerprint(host: str, ncpu: int = 2, **changes: Any) -> dict[str, Any]:
 
 
 def make_run(number: int, value: float, plan: Plan, started: datetime, size: int, control: bool) -> dict[str, Any]:
-    """One successful run whose av2 is ``value`` µs, with CPU and network figures that fit it."""
+    """Return one successful run whose av2 is ``value`` µs, with matching CPU and network figures."""
     round_trips = max(1, round(1_000_000 / value))
     elapsed = round_trips * value / 1e6
     # Drawn from the value itself, so that a run's CPU time does not depend on the runs made before it.
@@ -150,7 +150,7 @@ def make_run(number: int, value: float, plan: Plan, started: datetime, size: int
 
 
 def fail_run(run: dict[str, Any], error: str = "connection refused by 10.0.0.2:3298") -> dict[str, Any]:
-    """The same run as a failed one, as the collector would have stored it."""
+    """Return the same run as a failed one, as the collector would have stored it."""
     return {**run, "ok": False, "error": error, "metrics": {}, "cpu": None, "net": None}
 
 
@@ -166,7 +166,7 @@ def make_record(
     control: bool = False,
     started: datetime = START,
 ) -> dict[str, Any]:
-    """One record; ``values`` are av2 in µs, the first ``plan.warmup`` of them those of the warm-up runs."""
+    """Return one record; ``values`` are av2 in µs, the first ``plan.warmup`` of them those of the warm-up runs."""
     plan = plan or Plan()
     runs = [
         make_run(index, value, plan, started + timedelta(seconds=index), size, control)
@@ -212,7 +212,7 @@ def make_record(
 
 
 def make_change(plan: Plan | None = None) -> Iterator[dict[str, Any]]:
-    """Every record of a change in the order of time; hosts measure against the next one in the list."""
+    """Yield every record of a change in time order; hosts measure against the next one in the list."""
     plan = plan or Plan()
     rng = random.Random(plan.seed)
     runs_a_round = plan.warmup + plan.runs
@@ -240,14 +240,14 @@ def make_change(plan: Plan | None = None) -> Iterator[dict[str, Any]]:
 
 
 def knob(running: Any, stored: Any = None) -> dict[str, Any]:
-    """The three values of a knob that is stored as it runs."""
+    """Return the three values of a setting whose stored and running values agree."""
     return {"running": running, "stored": stored, "next_boot": stored}
 
 
 def make_tunings(
     host: str, phase: str, number: int, *, plan: Plan | None = None, verdict: str = "changed", at: datetime = START
 ) -> dict[str, Any]:
-    """One tunings file: RPS switched on in the state ``after`` and off in ``before``."""
+    """Return one tunings file: RPS switched on in the state ``after`` and off in ``before``."""
     plan = plan or Plan()
     off, on = knob({"rx-0": "00000000"}), knob({"rx-0": "0000ffff"}, "0000ffff")
     state = on if phase == "after" else off
@@ -278,7 +278,7 @@ def make_tunings(
 
 
 def change_tunings(plan: Plan | None = None) -> Iterator[dict[str, Any]]:
-    """The tunings files of every host, phase and round of a change."""
+    """Yield the tunings files of every host, phase and round of a change."""
     plan = plan or Plan()
     for slot, (phase, number) in enumerate(order(plan.rounds, plan.design)):
         for host in plan.hosts:
@@ -291,7 +291,7 @@ def load(records: Iterable[dict[str, Any]], tunings: Iterable[dict[str, Any]] = 
 
 
 def write_change(results: Path | str, records: Iterable[dict[str, Any]], tunings: Iterable[dict[str, Any]] = ()) -> int:
-    """Lay records and tunings below ``results`` as the collection would (without its fsync); the number of files."""
+    """Store records and tunings below ``results`` as the collector would (without fsync); return how many files."""
     count = 0
     folders: set[Path] = set()
     root = Path(results)
@@ -306,7 +306,7 @@ def write_change(results: Path | str, records: Iterable[dict[str, Any]], tunings
 
 
 def fleet(hosts: int = 1000, sizes: Sequence[int] = (1, 500, 1000, 10000), **changes: Any) -> Plan:
-    """The plan of a fleet: 4 sizes and the control, 6 rounds, two states = 60 records a host."""
+    """Return the plan of a fleet: 4 sizes and the control, 6 rounds, two states = 60 records per host."""
     plan = Plan(
         hosts=tuple(f"app{number:04d}" for number in range(1, hosts + 1)),
         sizes=tuple(sizes),

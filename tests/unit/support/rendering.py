@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A report that holds its runs, in one of its formats."""
+"""A report that contains its runs, in one of its formats."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def held_runs(report: Report) -> Runs:
 
 
 def render(report: Report, form: str) -> str:
-    """The whole text of one format; KeyError for a format that does not exist."""
+    """Return the whole text of one format; raise KeyError for a format that does not exist."""
     return "".join(RENDERERS[form](report, held_runs(report)))

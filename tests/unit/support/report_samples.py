@@ -32,7 +32,7 @@ HOSTILE = (
     "=cmd|' /C calc'!A0",
     "{{ 7*7 }}{% raw %}",
 )
-"""Texts of the sample hostile that must be shown as they are."""
+"""Texts of the sample hostile that must be shown unchanged."""
 
 HOSTILE_INVISIBLE = ("evil\u202egnp.exe\u200b", "evil[U+202E]gnp.exe[U+200B]")
 """A text with invisible characters, and how it must be shown."""
@@ -40,17 +40,17 @@ HOSTILE_INVISIBLE = ("evil\u202egnp.exe\u200b", "evil[U+202E]gnp.exe[U+200B]")
 TEXTS = (*HOSTILE, HOSTILE_INVISIBLE[0])
 EVERYTHING = " ".join((*TEXTS, "a|b `code` **bold** [x](http://example.invalid) @root #1 \x07\x1b[31mred"))
 WORDS = ("better", "cause", "contrast", "design", "metric", "phase", "scope", "started", "unit", "verdict", "workload")
-"""Members with words of the schema, which no host can choose."""
+"""Members that contain words of the schema, which no host can choose."""
 
 
 def sample(name: str) -> dict[str, Any]:
-    """One of NAMES, fresh at each call."""
+    """Return one of NAMES, new at each call."""
     return copy.deepcopy(_made(name))
 
 
 @functools.lru_cache(maxsize=None)
 def _made(name: str) -> dict[str, Any]:
-    """What the comparison says today about records with a known truth."""
+    """Return what the comparison says today about records with a known truth."""
     makers = {
         "hostile": _hostile,
         "improved": _improved,
@@ -65,7 +65,7 @@ def _made(name: str) -> dict[str, Any]:
 def _report(
     plan: factory.Plan, records: Iterable[dict[str, Any]], problems: Iterable[str] = (), **given: Any
 ) -> dict[str, Any]:
-    """What the comparison says about these records; given: the expected hosts and other options."""
+    """Return what the comparison says about these records; given: the expected hosts and other options."""
     loaded = factory.load(records, factory.change_tunings(plan))
     expected = given.pop("hosts", plan.hosts), given.pop("reasons", {})
     loaded = replace(loaded, change=plan.change, problems=list(problems))
@@ -78,7 +78,7 @@ def _improved() -> dict[str, Any]:
 
 
 def _regressed() -> dict[str, Any]:
-    """One host is slower, with a failed run; the other is faster, with more retransmits and stolen CPU time."""
+    """Make one host slower, with a failed run, and the other faster, with more retransmits and stolen CPU time."""
     plan = factory.Plan(change="rps-everywhere", effect=-0.12)
     records = [record for record in factory.make_change(plan) if record["host"] == "app1"]
     slower = replace(plan, effect=0.4)
@@ -95,7 +95,7 @@ def _regressed() -> dict[str, Any]:
 
 
 def _mixed() -> dict[str, Any]:
-    """Two hosts are faster, one is noisy, one has another kernel after the change, and of one all runs failed."""
+    """Make two hosts faster, one noisy, one with another kernel after the change, and one with only failed runs."""
     plan = factory.Plan(change="rps-rollout-3", hosts=("app1", "app2", "app3", "app4", "db1"), effect=-0.1)
     noisy = replace(plan, effect=-0.02, session_noise=0.1)
     records = [
@@ -114,7 +114,7 @@ def _mixed() -> dict[str, Any]:
 
 
 def _hostile() -> dict[str, Any]:
-    """A report that says nothing but hostile texts, one in each of its rows."""
+    """Make a report that contains only hostile texts, one in each of its rows."""
     report = sample("regressed")
     runs = [run for run in report["runs"] if run["host"] == "app2" and run["peer"] == "app1"]
     report["comparability"] = sample("mixed")["comparability"]
@@ -138,7 +138,7 @@ def _hostile() -> dict[str, Any]:
 
 
 def _spoilt(value: Any, text: str, name: str = "") -> Any:
-    """The same with this text for every other, except for the words of the schema."""
+    """Return the same with this text in place of every other, except for the words of the schema."""
     if isinstance(value, str):
         return value if name in WORDS else text
     if isinstance(value, dict):
@@ -171,7 +171,7 @@ def _incomparable() -> dict[str, Any]:
 
 
 def _experiment(name: str) -> dict[str, Any]:
-    """An experiment with a winner, or one that is not finished."""
+    """Return an experiment with a winner, or one that is not finished."""
     plan = make_plan(rounds=8)
     done = None if name == "experiment" else steps(plan)[:9]
     records = make_records(plan, {"all": 0.08, "every-2": -0.12, "every-4": -0.2}, done)
@@ -183,7 +183,7 @@ def _experiment(name: str) -> dict[str, Any]:
 
 
 def _histogram(seed: int, times: float) -> str:
-    """Round trips as an idle machine has them: two modes, and a tail."""
+    """Return round trips as an idle machine has them: two modes and a tail."""
     chance = random.Random(seed)
     middles = [times * chance.choice((48.0, 48.0, 61.0)) * chance.lognormvariate(0.0, 0.01) for _part in range(50)]
     samples = [middle * chance.lognormvariate(0.0, 0.05) for middle in middles for _index in range(60)]
@@ -193,7 +193,7 @@ def _histogram(seed: int, times: float) -> str:
 
 
 def fleet(hosts: int, workloads: int = 5) -> dict[str, Any]:
-    """A report of many host pairs; every hundredth has regressed, and there are no runs in it."""
+    """Return a report of many host pairs without runs; every hundredth pair has regressed."""
     report = sample("improved")
     item, (site, row, *_rows) = report["comparisons"][0], report["pooled"]
     comparisons, rows = [], []

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A results folder in which somebody was killed: its files are whole, and read by those who read them later."""
+"""A results folder in which a process was killed: its files are whole, and their later readers read them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LOCK = ".lock"
 
 
 def leftovers(results: Path) -> set[Path]:
-    """The temporary files; every other hidden file but a lock is an error."""
+    """Return the temporary files; every hidden file other than a lock is an error."""
     hidden = {path for path in results.rglob(".*") if path.name != LOCK}
     assert all(TEMPORARY.fullmatch(path.name) for path in hidden), hidden
     return hidden
 
 
 def check_files(results: Path) -> list[Path]:
-    """All files below the folder that have their final name, after their readers have read all JSON among them."""
+    """Return all files below the folder with their final name, after their readers have read all JSON among them."""
     for change in sorted(path.name for path in results.iterdir() if path.is_dir()):
         if change == state.FOLDER:
             for folder in (results / change).iterdir():

@@ -12,7 +12,7 @@ APPS = [f"app{number}" for number in range(1, 13)]
 
 
 def numbered(batches: list[list[str]], group: str | None = None) -> list[dict[str, Any]]:
-    """Batches of these hosts, the first one the canaries."""
+    """Return batches of these hosts, the first one the canaries."""
     return [
         {"number": number, "canary": number == 1, "group": group if number > 1 else None, "hosts": list(hosts)}
         for number, hosts in enumerate(batches, 1)

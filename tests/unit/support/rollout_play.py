@@ -31,7 +31,7 @@ class HostVars(dict[str, Any]):
 
 
 class Play:
-    """The play of a rollout: its hosts, and what the tasks between the steps of the action have left on them."""
+    """The play of a rollout: its hosts, and what the tasks between the steps of the action have set on them."""
 
     def __init__(self, folder: Path, **options: Any) -> None:
         self.folder, self.options = folder, {"canaries": 1, "batches": [2], **options}

@@ -17,7 +17,7 @@ REGRESSED = "app3 with db, tcp_rr: REGRESSED by 9.2 %, more than the material li
 
 
 def planned(batches: Any = BATCHES, **more: Any) -> Made:
-    """A rollout that nobody has started."""
+    """Return a rollout that nobody has started."""
     hosts = [name for batch in batches for name in batch]
     plan = {
         "wanted": {name: "ab12" * 16 for name in hosts},
@@ -97,7 +97,7 @@ def complete() -> Made:
 
 
 def stopped(on_failure: str = "back") -> Made:
-    """Batch 2 regressed; one of its hosts was lost."""
+    """Return a rollout in which batch 2 regressed and one of its hosts was lost."""
     made = planned(on_failure=on_failure)
     _good(made, 1)
     values = "taken back" if on_failure == "back" else "confirmed"
@@ -115,7 +115,7 @@ def stopped(on_failure: str = "back") -> Made:
 
 
 def window_closed() -> Made:
-    """Two batches are done, and no other one may begin."""
+    """Return a rollout in which two batches are done, and no other may begin."""
     made = planned()
     for number in (1, 2):
         _good(made, number)
@@ -124,7 +124,7 @@ def window_closed() -> Made:
 
 
 def running() -> Made:
-    """Batch 2 has begun and not ended; nobody knows whether its controller lives."""
+    """Return a rollout in which batch 2 has begun and not ended; nobody knows whether its controller lives."""
     made = planned()
     _good(made, 1)
     batch = made["batches"][1]
@@ -135,13 +135,13 @@ def running() -> Made:
 
 
 def bare() -> Made:
-    """Neither window, guard, soak nor lease."""
+    """Return a rollout without window, guard, soak or lease."""
     window = {"not_before": None, "not_after": None, "time_zone": "UTC"}
     return planned(window=window, guard=None, soak_s=0, confirm_within_s=0)
 
 
 def hostile() -> Made:
-    """Every text that a host, a record or a person can choose is hostile."""
+    """Return a rollout in which every text that a host, a record or a person can choose is hostile."""
     made = copy.deepcopy(stopped("leave"))
     words = list(NASTY)
     made.update(change=words[0], headline=" ".join(words), collection=words[2])
@@ -164,7 +164,7 @@ def hostile() -> Made:
 
 
 def fleet(size: int = 400) -> Made:
-    """Four batches of many hosts, the third of which has begun."""
+    """Return four batches of many hosts, the third of which has begun."""
     quarter = size // 4
     made = planned([[f"host{n}" for n in range(part * quarter, (part + 1) * quarter)] for part in range(4)])
     _good(made, 1)

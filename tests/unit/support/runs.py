@@ -17,12 +17,12 @@ from waiting import until
 
 FOLDER = "/var/lib/zpower_sap_tuning"
 PROBATION = FOLDER + "/checkpoint-probation"
-# of the options that every tuning has
+# the options that every tuning has
 DEFAULTS = {name: option.get("default") for name, option in entry_point.STATE_ARGUMENTS.items()}
 
 
 def runner(tuning, **defaults):
-    """run(host, check=False, **changes): one call of the tuning's module with these parameters."""
+    """Return run(host, check=False, **changes): one call of the tuning's module with these parameters."""
 
     def run(host, check=False, **changes):
         params = dict({"state": "present", "force": False}, **defaults)
@@ -36,6 +36,11 @@ def runner(tuning, **defaults):
 def only(result):
     assert len(result["tuning"]) == 1
     return result["tuning"][0]
+
+
+def recorded(run):
+    """record(host, check=False, **changes): the one record of such a call."""
+    return lambda *host, **changes: only(run(*host, **changes))
 
 
 def records(result):
@@ -57,11 +62,11 @@ def ended(pid):
 
 
 class Dead(BaseException):
-    """The run is killed."""
+    """The run is killed here."""
 
 
 class SteppedHost(KernelHost):
-    """at(step, path) is called before each write and removal of this process."""
+    """Call at(step, path) before each write and removal of this process."""
 
     at = None
     checkpoint = PROBATION
@@ -86,7 +91,7 @@ class SteppedHost(KernelHost):
         return found
 
     def killed(self, number, act):
-        """Call act() and kill it at this step (from 0); whether it came so far."""
+        """Call act() and kill it at this step (from 0); return whether it reached that step."""
         left = iter(range(number))
 
         def die(*_step):
@@ -103,7 +108,7 @@ class SteppedHost(KernelHost):
         return False
 
     def without_room(self, act, where=""):
-        """The result of act() while nothing can be written whose path has this text."""
+        """Return the result of act() while no path that contains this text can be written."""
 
         def full(step, path):
             if step in ("write", "link") and where in path:
@@ -115,17 +120,17 @@ class SteppedHost(KernelHost):
         return result
 
     def guardian(self):
-        """The process id of the guardian of rps, None if there is none."""
+        """Return the process id of the guardian of rps, None if there is none."""
         text = self.read(self.checkpoint + "/rps.guardian")
         return int(text) if text else None
 
 
 def syslog(monkeypatch, tmp_path):
-    """For a fixture: the file to which the lines of a guardian's syslog go, each with its level."""
+    """Return, for a fixture, the file that gets the syslog lines of a guardian, each with its level."""
     told = tmp_path / "syslog"
 
     def say(level, text):
-        # Ansible tells of each call itself
+        # Ansible itself logs each call
         if not text.startswith("Invoked"):
             with told.open("a") as stream:
                 stream.write("%d %s\n" % (level, text))
@@ -135,5 +140,5 @@ def syslog(monkeypatch, tmp_path):
 
 
 def everything(host):
-    """{path: content} of all files that a run can write or read."""
+    """Return {path: content} of all files that a run can write or read."""
     return host.tree("/etc", "/proc", "/sys", "/var")

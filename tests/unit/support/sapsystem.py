@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A host with the SAP system PRD in a test's tree: profiles, and an SAP kernel that answers from memory.
 
-It is not SAP's kernel: only what the tuning asks of it is there, in the documented formats.
+This is not SAP's kernel: it has only what the tuning asks for, in the documented formats.
 """
 
 import os
@@ -40,7 +40,8 @@ class Clock:
 class SapHost(Host):
     """The host app1, whose instances D00 and ASCS01 run with what their profiles say when it is made.
 
-    sapstartsrv of an instance answers with what the profiles said when it was started, whatever the instance runs with.
+    sapstartsrv of an instance answers with what the profiles said when it was started, whatever values the instance
+    runs with.
     """
 
     def __init__(self, root):
@@ -96,7 +97,7 @@ class SapHost(Host):
         return self._aged.get((path, found), found)
 
     def pass_time(self, seconds):
-        """Make all that has happened so far this many seconds older."""
+        """Make everything that has happened so far this many seconds older."""
         self.started = {number: at - seconds for number, at in self.started.items()}
         for path in [PROFILES + name for name in self.listdir(PROFILES)] + self.glob("/tmp", ".sapstream*"):
             self._aged[path, super().changed(path)] = self.changed(path) - seconds
@@ -120,7 +121,7 @@ class SapHost(Host):
     def _sappfpar(self, arguments):
         names = [one for one in arguments if "=" not in one]
         path = next(one[3:] for one in arguments if one.startswith("pf="))
-        # what is checked before it takes its place has the name that the machine under the test has for it
+        # a file that is checked before it takes its place is named as the machine under test names it
         path = "/" + os.path.relpath(path, self.root) if path.startswith(self.root) else path
         if names == ["check"]:
             bad = [line for line in self.complains if line.encode() in self.data(path)]
@@ -129,7 +130,7 @@ class SapHost(Host):
         return Result(0, "".join(values.get(name, "") + "\n" for name in names), "")
 
     def work_process(self, pid, priority=0, policy=0, parent=41, capable=False):
-        """capable: it has CAP_SYS_NICE, with which the limit does not matter."""
+        """Run a command. capable: it has CAP_SYS_NICE, with which the limit does not matter."""
         self.fill("/proc/%d/cmdline" % pid, b"dw.sapPRD_D00\0pf=" + D00.encode())
         fields = ["S", str(parent)] + ["0"] * 35 + [str(priority), str(policy)]
         self.fill("/proc/%d/stat" % pid, ("%d (dw.sapPRD_D00) %s\n" % (pid, " ".join(fields))).encode())

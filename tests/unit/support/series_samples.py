@@ -25,8 +25,10 @@ BANKING = (
     ("128 IFLs, SP3, no SMT", 9329, 7635),
     ("RPS on all CPUs", 7635, 7388),
 )
-"""Elapsed seconds of the settlement, from 'above 5 hours' to 'to 2 hours': tables 1 to 5 of the banking study. The last
-change but one starts from the run with SP3, which nobody measured together with the change before it."""
+"""Elapsed seconds of the settlement, from 'above 5 hours' to 'to 2 hours': tables 1 to 5 of the banking study.
+
+The last change but one starts from the run with SP3, which nobody measured together with the change before it.
+"""
 
 GUESTS = {
     "db_create": (100, 123, 198, 251, 333, 409, 481, 549),
@@ -39,7 +41,7 @@ GUESTS = {
 
 
 def comparison(before: Sequence[float], after: Sequence[float], **changes: Any) -> dict[str, Any]:
-    """A comparison as the report holds it, with what a trend reads of it."""
+    """Return a comparison as in the report, with the parts that a trend reads."""
     sides = [
         {"median": median_high(values) if values else None, "round_medians": list(values), "rounds": len(values)}
         for values in (before, after)
@@ -81,7 +83,7 @@ def record(
     params: Mapping[str, Any] | None = None,
     context: Mapping[str, Any] | None = None,
 ) -> Record:
-    """A record of one counted run whose deciding metric has this value."""
+    """Return a record of one counted run whose deciding metric has this value."""
     made = factory.make_record([50.0, 50.0], phase=phase, number=number)
     made["runs"][1]["metrics"][metric[0]] = value
     made["workload"].update(
@@ -99,7 +101,7 @@ def rounds(records: Sequence[Record]) -> list[Round]:
 
 
 def guests(metrics: Sequence[str] = tuple(GUESTS)) -> list[Record]:
-    """The virtualization study's table as records: each number of guests was measured in a phase of its own."""
+    """Return the virtualization study's table as records: each number of guests was measured in a separate phase."""
     made = [
         (
             count,
@@ -117,7 +119,7 @@ def virtualization() -> dict[str, Any]:
 
 
 def connections() -> dict[str, Any]:
-    """Round trips with 1 to 250 connections before and after a change that helps where there are many."""
+    """Return round trips with 1 to 250 connections before and after a change that helps where there are many."""
     made = []
     for phase, times in (("before", (50, 62, 190, 900)), ("after", (51, 58, 120, 420))):
         for number in range(1, 6):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs of playbooks on hosts whose Python is a script that prints the result of a module."""
+"""Runs of playbooks on hosts whose Python is a script that prints a module's result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WAIVER = {
 
 
 def returned(verdict: str, **more: Any) -> str:
-    """What the module prints on a host with one row."""
+    """Return what the module prints on a host with one row."""
     row = {"name": "rps", "subject": "hsi0", "verdict": verdict, "before": PLACES, "after": PLACES, "restart": "none"}
     row["wanted"] = {"state": "present"}
     row["reason"] = "" if verdict == "compliant" else f"hsi0 rx-0: {verdict}"
@@ -58,7 +58,7 @@ class Site:
         self.environment = {key: value for key, value in playing.environment().items() if not key.startswith("ZPOWER_")}
 
     def script(self, name: str, output: str) -> Path:
-        """A program that prints a text; without one it runs until the file ``wait`` is gone."""
+        """Write a program that prints a text; without one it runs until the file ``wait`` is gone."""
         action = f"cat <<'END'\n{output}\nEND" if output else f"while [ -e '{self.folder}/wait' ]; do sleep 0.1; done"
         return playing.program(self.folder / f"python-{name}", action)
 
@@ -66,12 +66,12 @@ class Site:
         return playing.start("-i", "hosts.yml", *arguments, cwd=self.folder, env=self.environment)
 
     def play(self, *arguments: str) -> tuple[int, str]:
-        """Exit code and output, the table last."""
+        """Return exit code and output, the table last."""
         started = self.start(*arguments)
         return started.wait(), started.stderr + started.stdout
 
     def evidence(self, kind: str = "verify") -> dict[str, Any]:
-        """The only document of a kind; of a run that has ended all formats are there, and the schema is kept."""
+        """Return the only document of a kind; check that a finished run has all formats, and the schema."""
         (folder,) = (self.folder / "results" / kind).iterdir()
         found: dict[str, Any] = json.loads((folder / f"{kind}.json").read_text(encoding="utf-8"))
         formats = ("json", "csv", "md", "html", "xml", "prom") if found["run"]["ended"] else ("json",)
@@ -82,6 +82,6 @@ class Site:
 
 
 def keeper(folder: Path, code: int = 0) -> str:
-    """A program that notes its arguments."""
+    """Write a program that logs its arguments."""
     text = f"printf '%s\\n' \"$@\" >>'{folder}/kept'\necho no space\nexit {code}"
     return str(playing.program(folder / "keep", text))

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a kernel with SMC answers over netlink, written as include/uapi/linux/smc.h and smc_diag.h have it.
+"""What a kernel with SMC answers over netlink, built from include/uapi/linux/smc.h and smc_diag.h.
 
 The shape of every message was seen on kernel 6.12 with an SMC-R link over rdma_rxe.
 """
@@ -45,7 +45,7 @@ def packed(address):
 def smc_socket(
     mode="SMCR", local="10.0.0.1", peer="10.0.0.2", ports=(40000, 3298), state="ACTIVE", why=(0, 0), inode=7
 ):
-    """A smc_diag_msg; why: the codes of both ends, None for a kernel that does not tell them."""
+    """Return an smc_diag_msg; why: the codes of both ends, None for a kernel that does not tell them."""
     message = struct.pack("=BBBB", 43, STATES[state], MODES[mode], 0) + struct.pack("!HH", *ports)
     message += packed(local) + packed(peer) + b"\0" * 12 + struct.pack("=IQ", 0, inode)
     # the kernel puts the attribute SMC_DIAG_SHUTDOWN first
@@ -54,7 +54,7 @@ def smc_socket(
 
 
 def roce_device(interface=0, pnet_id="SAPNET", by_user=1, active=1, links=1):
-    """The nested attributes of an SMC-R device with one port in use."""
+    """Return the nested attributes of an SMC-R device with one port in use."""
     port = nested(
         8,
         number(1, by_user, "B"),
@@ -69,13 +69,13 @@ def roce_device(interface=0, pnet_id="SAPNET", by_user=1, active=1, links=1):
 
 
 def ism_device(in_use=3):
-    """The nested attributes of an SMC-D device."""
+    """Return the nested attributes of an SMC-D device."""
     port = nested(8, number(1, 0, "B"), text(2, "NET25"))
     return number(1, in_use, "I") + number(2, 0, "B") + text(7, "0009:00:00.0") + port
 
 
 def counters(**of_smcr):
-    """The nested attributes of the counters: those of SMC-D are 0."""
+    """Return the nested attributes of the counters: those of SMC-D are 0."""
     kept = {"client_v1": 7, "client_v2": 8, "server_v1": 9, "server_v2": 10, "bytes_received": 16, "bytes_sent": 17}
     found = b""
     for kind, values in ((1, {}), (2, of_smcr)):
@@ -84,7 +84,7 @@ def counters(**of_smcr):
 
 
 def fallback(code, times, server, client, end):
-    """The nested attributes of one reason for fallbacks; server, client: all fallbacks of that end."""
+    """Return the nested attributes of one reason for fallbacks; server, client: all fallbacks of that end."""
     first = number(1, int(end == "server"), "B") + number(2, server, "Q") + number(3, client, "Q")
     return first + number(4, code, "I") + number(5, times, "H")
 
@@ -100,7 +100,7 @@ class LoadedHost(Host):
 
 
 class Answers:
-    """Takes the place of the module _netlink's questions. family: None if the kernel is too old for them."""
+    """A substitute for the questions of the module _netlink. family: None if the kernel is too old for them."""
 
     def __init__(self, monkeypatch, netlink, sockets=(), family=34, generic=None, error=None):
         self.sockets, self.number, self.error = list(sockets), family, error
@@ -110,7 +110,7 @@ class Answers:
             monkeypatch.setattr(netlink, name, getattr(self, "_" + name))
 
     def _dump(self, protocol, kind, payload):
-        # smc_diag_req: the family, and the bit of the attribute that tells of fallbacks
+        # smc_diag_req: the family, and the bit of the attribute for fallbacks
         assert (protocol, kind, payload[0], payload[3], len(payload)) == (4, 20, 43, 16, 52)
         if self.error:
             raise self.error
@@ -128,7 +128,7 @@ class Answers:
 
 
 class SmcHost(KernelHost):
-    """A kernel with the module smc: 6.12 knows these sysctls, and refuses what is out of its limits."""
+    """A kernel with the module smc: 6.12 knows these sysctls, and refuses values outside their limits."""
 
     values = {
         "autocorking_size": "65536",

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The system PRD on a kernel with SMC: running instances are processes in /proc, which load what their profiles say."""
+"""The system PRD on a kernel with SMC: its instances are processes in /proc that load what their profiles name."""
 
 import os
 import re
@@ -22,7 +22,7 @@ TCP = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrns
 
 
 class SmcSapHost(SapHost):
-    """loads: whether the dynamic linker finds what LD_PRELOAD names; module: whether modprobe smc succeeds."""
+    """The host. loads: the dynamic linker finds the library in LD_PRELOAD; module: modprobe smc succeeds."""
 
     loads = True
     module = True

@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Synthetic machines that no lab has, as entries for captured.grow(). Nothing in them was ever printed by a kernel.
+"""Synthetic machines that no lab has, as entries for captured.grow().
 
-Formats: arch/s390/kernel/{sysinfo,topology,smp}.c, drivers/s390/net/qeth_core_{main,sys}.c, net/core/net-sysfs.c.
+No kernel ever printed any of this. Formats: arch/s390/kernel/{sysinfo,topology,smp}.c,
+drivers/s390/net/qeth_core_{main,sys}.c, net/core/net-sysfs.c.
 """
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.cpu_lists import format_list, format_mask, mask_of
@@ -38,7 +39,7 @@ SLES = (
 
 
 def sysinfo(topology="", cores=100, dedicated=0, smt=True, guests=()):
-    """/proc/sysinfo; guests: (name, program) of the hypervisors, the innermost first."""
+    """Return /proc/sysinfo; guests: (name, program) of the hypervisors, the innermost first."""
     characteristics = "Dedicated " if dedicated == cores else "Dedicated Shared " if dedicated else "Shared "
     text = MACHINE + "\n" + topology
     text += LPAR % {
@@ -54,7 +55,7 @@ def sysinfo(topology="", cores=100, dedicated=0, smt=True, guests=()):
 
 
 def large_lpar(interfaces=64):
-    """A z15 LPAR with 100 cores of two threads in 3 drawers, gaps in its CPU numbers, and this many interfaces.
+    """Return a z15 LPAR with 100 cores of two threads in 3 drawers, gaps in its CPU numbers, and this many interfaces.
 
     CPUs 96 to 103 do not exist, 10 and 11 are offline, 206 and 207 deconfigured; so 200 are present and 196 online.
     """
@@ -83,7 +84,7 @@ def large_lpar(interfaces=64):
 
 
 def _cpu(cpu, online):
-    """One CPU of large_lpar(): two threads a core, 12 cores a socket, 2 sockets a book, 2 books a drawer."""
+    """Return one CPU of large_lpar(): two threads per core, 12 cores per socket, 2 sockets a book, 2 books a drawer."""
     folder = "%s/cpu%d/" % (CPUS, cpu)
     polarization = "vertical:high" if cpu < 64 else "vertical:medium" if cpu < 68 else "vertical:low"
     found = {
@@ -100,7 +101,7 @@ def _cpu(cpu, online):
 
 
 def _qeth(number):
-    """HiperSockets, OSA, and a VLAN on every fourth interface, in turn."""
+    """Return HiperSockets, OSA, and a VLAN on every fourth interface, in turn."""
     name = "enc%x" % (0x1000 + number)
     found = interface(name, "vlan" if number % 4 == 3 else "HiperSockets" if number % 4 == 0 else "OSD_25GIG")
     if number % 4 == 3:
@@ -109,7 +110,7 @@ def _qeth(number):
 
 
 def interface(name, kind, mtu=None, buffers=128, driver="qeth"):
-    """One interface; kind: a card_type of qeth, or vlan, bond or the like for one without a device."""
+    """Return one interface; kind: a card_type of qeth, or vlan, bond or the like for one without a device."""
     base = "%s/%s/" % (NET, name)
     hipersockets = kind in ("HiperSockets", "Virt.NIC Hiper")
     found = {
@@ -129,7 +130,7 @@ def interface(name, kind, mtu=None, buffers=128, driver="qeth"):
 
 
 def zvm_guest():
-    """A guest of z/VM 7.3 with four CPUs and a NIC of a guest LAN of each kind."""
+    """Return a guest of z/VM 7.3 with four CPUs and a NIC of each kind of guest LAN."""
     found = {
         "/proc/sysinfo": sysinfo(cores=12, dedicated=12, guests=[("LNX1", "z/VM    7.3.0   ")]),
         "/proc/cpuinfo": "vendor_id       : IBM/S390\n# processors    : 4\nmax thread id   : 0\n",

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tunings that are nothing but a table of sysctls, and a request for each, so that every new one is tested."""
+"""The tunings that are only a table of sysctls, and a request for each, so that every new one is tested."""
 
 import os
 
@@ -16,12 +16,12 @@ TABLES = [kind for kind in KINDS if issubclass(kind, SysctlTuning) and "settings
 
 
 def first_value(kind, name):
-    """The value that a host of the tests has: the kernel's own, if the tuning knows it, else the highest."""
+    """Return the value that a test host has: the kernel's default if the tuning knows it, otherwise the highest."""
     return kind.defaults.get("%s.%s" % (kind.subject, name), str(kind.table[name][1]))
 
 
 def fill(host, kind):
-    """Give the host the sysctls of a tuning; those that it has keep their values."""
+    """Give the host the sysctls of a tuning; existing ones keep their values."""
     for name in kind.table:
         path = sysctl_path("%s.%s" % (kind.subject, name))
         if not host.exists(path):

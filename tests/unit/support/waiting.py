@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Wait for what another process or thread does: for its condition, never "long enough"."""
+"""Wait for another process or thread: for a condition, never "long enough"."""
 
 import time
 

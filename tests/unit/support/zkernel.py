@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A tree that answers writes to dispatching, s390.polarization, s390.topology and HiperDispatch as s390x kernels do.
 
-What it does was seen on kernels 6.1 and 6.12 in an LPAR and in a guest; see topology.c and hiperdispatch.c in
-arch/s390/kernel. What the machine is (z/VM, LPAR with shared CPUs) is synthetic, in the documented format of
+Its behaviour was seen on kernels 6.1 and 6.12 in an LPAR and in a guest; see topology.c and hiperdispatch.c in
+arch/s390/kernel. The kind of machine (z/VM, LPAR with shared CPUs) is synthetic, in the documented format of
 /proc/sysinfo.
 """
 
@@ -36,9 +36,9 @@ ZVM = LPAR + "VM00 Name:            LNX1\nVM00 Control Program: z/VM    7.3.0\n"
 class ZHost(KernelHost):
     """An LPAR, or without facility a guest of z/VM.
 
-    split: what the CPUs are when vertical. late: after a switch this many looks at a CPU find it "unknown". firmware:
-    the mode the machine is in whatever the kernel has been told, as kernels before 6.14 may have it; it refuses to
-    switch to what it is with EBUSY.
+    split: what the CPUs are when vertical. late: this many reads of a CPU after a switch find it "unknown". firmware:
+    the mode of the machine whatever the kernel has been told, possible with kernels before 6.14; a switch to the same
+    mode fails with EBUSY.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class ZHost(KernelHost):
 
 
 def vertical_lpar(root):
-    """An LPAR with a kernel as Debian's: vertical from the start, HiperDispatch on."""
+    """Return an LPAR with a kernel like Debian's: vertical from the start, HiperDispatch on."""
     host = ZHost(root, sysctl=True, vertical=True)
     host.hiperdispatch()
     host.boots_vertical()

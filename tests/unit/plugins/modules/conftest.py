@@ -8,7 +8,7 @@ from ansible.module_utils import basic
 
 @pytest.fixture
 def warned(monkeypatch):
-    """The warnings of a call; ansible-core itself keeps them for the life of a process."""
+    """Return the warnings of a call; ansible-core itself keeps them for the life of a process."""
     warnings = []
     monkeypatch.setattr(basic.AnsibleModule, "warn", lambda _module, text: warnings.append(text))
     return warnings

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The module: the tool it takes and names, a round with each, check mode, and the messages of wrong calls."""
+"""The module: the tool it chooses and names, a round with each, check mode, and the messages of wrong calls."""
 
 import json
 
@@ -21,8 +21,8 @@ def call(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("options", [{}, {"tool": "enqt"}, {"side": "client", "session": dict(SESSION, tool="enqt")}])
-def test_no_enqueue_server_is_one_sentence(call, options):
-    """What is missing, where it was looked for, and what would be right."""
+def test_without_an_enqueue_server_the_error_is_one_sentence(call, options):
+    """It tells what is missing, where it was looked for, and what would be right."""
     result = call(**dict({"side": "server", "address": "127.0.0.1"}, **options))
     assert result["failed"] and result["msg"] == (
         "no SAP enqueue server was found: neither /usr/sap/<SID>/SYS/profile nor /sapmnt/<SID>/profile of this host "
@@ -85,7 +85,7 @@ def test_check_mode_predicts_and_does_nothing(call, tmp_path, monkeypatch):
         ({"run_seconds": 200.0}, "timeout is shorter than run_seconds"),
     ],
 )
-def test_a_wrong_call_hears_one_sentence(call, options, words):
+def test_a_wrong_call_gets_one_sentence(call, options, words):
     result = call(**dict(dict(ROUND, session=SESSION), **options))
     assert result["failed"] and words in result["msg"]
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The face: a server and a client as Ansible calls them, check mode, and what a wrong call hears."""
+"""The module: a server and a client as Ansible calls them, check mode, and the messages of wrong calls."""
 
 import json
 
@@ -58,7 +58,7 @@ def test_check_mode_predicts_and_does_nothing(call):
         assert result["failed"] and "port %d is in use on this host" % session["port"] in result["msg"]
 
 
-def test_without_saps_niping_the_engine_is_never_taken_silently(call, warned, monkeypatch):
+def test_without_saps_niping_the_engine_is_never_chosen_silently(call, warned, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     result = call(side="server", address="127.0.0.1", _ansible_check_mode=True)
     assert result["session"]["tool"] == "pingpong"
@@ -81,6 +81,6 @@ def test_without_saps_niping_the_engine_is_never_taken_silently(call, warned, mo
         ({"side": "server", "tool": "niping", "transport": "smc"}, "transport smc needs tool pingpong"),
     ],
 )
-def test_a_wrong_call_hears_what_would_be_right(call, arguments, words):
+def test_a_wrong_call_is_told_what_would_be_right(call, arguments, words):
     result = call(**arguments)
     assert result["failed"] and words in result["msg"]

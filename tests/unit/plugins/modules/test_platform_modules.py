@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The faces platform_info and platform_settings_info: what they take and return, and that they change nothing."""
+"""The modules platform_info and platform_settings_info: what they accept and return, and that they change nothing."""
 
 import json
 import platform
@@ -39,7 +39,7 @@ def test_facts_of_a_captured_folder(tmp_path, info, warned):
 
 
 @pytest.mark.may_skip("targets have no PyYAML")
-def test_everything_returned_is_documented_and_the_other_way_round(tmp_path, info):
+def test_everything_returned_is_documented_and_vice_versa(tmp_path, info):
     yaml = pytest.importorskip("yaml")
     tree = synthetic.zvm_guest()
     captured.grow(tmp_path, tree)
@@ -61,7 +61,7 @@ def test_this_machine_is_the_default_and_aix_needs_no_proc(info, monkeypatch):
 
 
 @pytest.mark.parametrize("folder", ["", "nowhere", "empty"])
-def test_a_root_that_is_no_capture_is_one_sentence(tmp_path, info, folder):
+def test_a_root_that_is_not_a_capture_gets_one_sentence(tmp_path, info, folder):
     (tmp_path / "empty" / "sys").mkdir(parents=True)
     root = str(tmp_path / folder).rstrip("/")
     result = info(root=root)
@@ -83,7 +83,7 @@ def test_what_cannot_be_read_is_a_warning(tmp_path, info, warned, monkeypatch):
     assert result["ansible_facts"]["zpower_platform"]["kernel_parameters"] is None
 
 
-def test_check_tells_and_changes_nothing(tmp_path, check, monkeypatch):
+def test_check_reports_and_changes_nothing(tmp_path, check, monkeypatch):
     captured.grow(tmp_path, synthetic.large_lpar(1))
     host = ReadingHost(str(tmp_path))
     monkeypatch.setattr(platform_settings_info, "host_and_system", lambda root: (host, "Linux"))
@@ -95,7 +95,7 @@ def test_check_tells_and_changes_nothing(tmp_path, check, monkeypatch):
     result = check(threads_per_core=2)
     assert (result["changed"], result["msg"], len(result["tuning"])) == (False, "2 compliant", 2)
     assert "threads_per_core" in check(threads_per_core=3)["msg"]
-    # a module that only looks does not fail for what it sees
+    # a module that only looks does not fail because of what it sees
     assert check(threads_per_core=1, _ansible_check_mode=True)["tuning"][0]["verdict"] == "drifted"
     monkeypatch.setattr(smc_sockets, "kernel_has_smc", lambda host: False)
     found = check(database_host="127.0.0.1", smc_peers=["127.0.0.1"])["tuning"]

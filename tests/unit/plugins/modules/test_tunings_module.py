@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One call for several tunings: each result, and what the host is left with, is that of the tuning's own module."""
+"""One call for several tunings: each result, and what it leaves on the host, equals that of the tuning's own module."""
 
 import errno
 import importlib
@@ -65,7 +65,7 @@ WANTED = {
         "profiles": [
             {"sid": "PRD", "instance": "D00", "parameters": {"rdisp/wp_no_btc": 12}},
             {"sid": "PRD", "instance": "DEFAULT", "parameters": {"a/b": "1"}, "left_to": "app2"},
-        ],
+        ]
     },
     "smc": {
         "instances": ["PRD_00"],
@@ -89,7 +89,7 @@ def options(more, kind):
 
 
 def drift(host):
-    """Another administrator changes a value of what the host has."""
+    """Change, as another administrator would, a value that the host has."""
     for path, text in ((MASK, "1"), (SYSCTLS + "wmem", "70000")):
         if host.exists(path):
             host.fill(path, text)
@@ -140,7 +140,7 @@ LIVES = {
 
 @pytest.fixture
 def hosts(monkeypatch):
-    """The host of the next call."""
+    """Return the host of the next call."""
     chosen = []
     for user in (entry_point, _unused):
         monkeypatch.setattr(user, "Host", lambda: chosen[-1])
@@ -149,7 +149,7 @@ def hosts(monkeypatch):
 
 @pytest.fixture
 def own(monkeypatch, capsys):
-    """The results of one call of each tuning's own module."""
+    """Return the results of one call of each tuning's own module."""
 
     def call(wanted, check):
         found = {}
@@ -169,7 +169,7 @@ def one(monkeypatch, capsys):
 
 
 def left(host):
-    """{path: text} of all files of the host."""
+    """Return {path: text} of all files of the host."""
     found = {}
     for folder, _folders, names in os.walk(host.root):
         for path in [os.path.join(folder, name) for name in names]:
@@ -183,7 +183,7 @@ def left(host):
 
 
 def timeless(text):
-    """The text without times: the two ways may run in different seconds."""
+    """Return the text without times: the two ways may run in different seconds."""
     return re.sub(r"\d{4}-\d\d-\d\d[T ][\d:]+Z?", "TIME", text)
 
 
@@ -197,7 +197,7 @@ MANY = [
 
 
 @pytest.mark.parametrize("kind, life", MANY)
-def test_one_call_is_as_many(kind, life, tmp_path, monkeypatch, hosts, own, one):
+def test_one_call_equals_many(kind, life, tmp_path, monkeypatch, hosts, own, one):
     if kind is AixHost:
         monkeypatch.setattr(platform, "system", lambda: "AIX")
     apart, together = kind(tmp_path / "apart"), kind(tmp_path / "together")
@@ -238,7 +238,7 @@ def test_an_error_in_one_tuning_leaves_the_others_alone(tmp_path, monkeypatch, h
     assert result["tunings"]["cpu_topology"]["failed"] is False
 
 
-def test_stop_on_error_runs_nothing_behind_an_error(tmp_path, hosts, one):
+def test_stop_on_error_runs_nothing_after_an_error(tmp_path, hosts, one):
     hosts.append(lpar(tmp_path))
     names = ["cpu_polarization", "rps", "smc_sysctls"]
     result = one(names=names, tunings=dict(WANTED, rps={"interfaces": ["eth7"]}), stop_on_error=True)
@@ -287,7 +287,7 @@ def make_ready(host, name):
 
 
 def apply(name):
-    """A host on which the tuning is applied."""
+    """Return a host on which the tuning is applied."""
 
     def act(host, own):
         make_ready(host, name)
@@ -308,7 +308,7 @@ def in_base(text):
 
 
 def drop_ins(host, name):
-    """The paths of all drop-in files that a tuning may write on a host."""
+    """Return the paths of all drop-in files that a tuning may write on a host."""
     tuning = tunings.tuning_class(name)
     params = ArgumentSpecValidator(entry_point.argument_spec(tuning)).validate({"state": "restored"})
     return {drop_in.path for drop_in in tuning(host, params.validated_parameters).drop_ins}
@@ -343,7 +343,7 @@ def test_a_tuning_is_used_if_one_of_its_files_is_left(name, tmp_path, monkeypatc
 
 @pytest.fixture
 def pair(tmp_path, monkeypatch, hosts, own, one):
-    """The tunings that one call did not import, which took a host back as their own modules took another one."""
+    """Return the tunings that one call did not import; it rolled a host back as their own modules did another one."""
 
     def compare(kind, act, names=None):
         names = names or ALL
@@ -386,7 +386,7 @@ def test_nothing_was_used(kind, act, pair):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_an_applied_tuning_is_taken_back_and_no_other_one_looks(name, pair):
+def test_only_an_applied_tuning_is_rolled_back_and_looked_at(name, pair):
     assert pair(HOME[name], apply(name)) == [other for other in ALL if other != name]
 
 
@@ -442,13 +442,7 @@ def test_a_folder_of_another_user_is_not_looked_into(folder, tmp_path, monkeypat
 
 @pytest.mark.parametrize(
     "more",
-    [
-        {"checkpoint": "trial"},
-        {"lease": 5},
-        {"state": "present"},
-        {"state": "confirmed"},
-        {"confirm_within": "0"},
-    ],
+    [{"checkpoint": "trial"}, {"lease": 5}, {"state": "present"}, {"state": "confirmed"}, {"confirm_within": "0"}],
 )
 def test_other_calls_are_left_to_the_tuning(more, tmp_path, hosts, own, one):
     hosts.append(lpar(tmp_path))
@@ -458,7 +452,7 @@ def test_other_calls_are_left_to_the_tuning(more, tmp_path, hosts, own, one):
 
 
 def test_every_tuning_can_be_chosen():
-    """Ansible packs what the module imports by name, so each tuning has a line there."""
+    """Ansible packs the modules that are imported by name, so each tuning has a line there."""
     assert [tunings.tuning_class(name).name for name in ALL] == ALL
     assert sorted(WANTED) == ALL
 
@@ -480,7 +474,7 @@ print(" ".join(sys.modules))
 
 
 def called(root, **arguments):
-    """(the result of each tuning, the files of the collection that were imported) of a call below root."""
+    """Return (the result of each tuning, the files of the collection that were imported) for a call below root."""
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(path for path in sys.path if path))
     arguments = json.dumps(dict(arguments, _ansible_remote_tmp=str(root)))
     command = [sys.executable, "-c", CALL, str(root), arguments]
@@ -495,7 +489,7 @@ def chosen(found):
     return [name for name in ALL if "_tunings." + name in found]
 
 
-def test_a_way_back_imports_no_tuning_without_files(tmp_path):
+def test_a_rollback_imports_no_tuning_without_files(tmp_path):
     back = {name: {"state": "restored"} for name in ALL}
     _results, found = called(tmp_path, tunings=back)
     assert {name for name in found if name.startswith("_tunings.")} == {"_tunings._unused"}
@@ -510,7 +504,7 @@ NEEDLESS = ("_sap.sapcontrol", "_machine.smc", "_machine.routes", "_host.netlink
 
 
 def test_a_call_for_rps_imports_only_what_it_needs(tmp_path):
-    """Ansible's archive has no bytecode, so each file that is imported is compiled in each call."""
+    """Ansible's archive has no byte code, so each imported file is compiled in each call."""
     KernelHost(tmp_path).interface("hsi0", queues=2)
     options = {"tunings": {"rps": {"interfaces": ["hsi0"]}}, "check_platform": True, "platform": {"tunings": ["rps"]}}
     results, found = called(tmp_path, _ansible_check_mode=True, **options)

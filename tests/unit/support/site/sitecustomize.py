@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Keep the byte code of modules that Python imports from an archive, which it would otherwise compile in each process.
+"""Keep the byte code of modules that Python imports from an archive and would otherwise compile in each process.
 
 Ansible sends a module and 80 files of module_utils as an archive; compiling them takes half of a task's CPU time, and
-most of it in an emulated LPAR (molecule/shared/lpar.py). The name of a kept file contains the hash of its source. For
+most of it in an emulated LPAR (molecule/shared/lpar.py). The name of a cached file contains the hash of its source. For
 Python 3.8 and newer.
 """
 
@@ -31,7 +31,9 @@ def keeping(compile_source):
             _imp._fix_co_filename(code, path)
             return code
         code = compile_source(path, source)
-        with contextlib.suppress(OSError):  # another user, or a full disk: the code is compiled again
+        with contextlib.suppress(
+            OSError
+        ):  # the folder belongs to another user, or the disk is full: the code is compiled again
             os.makedirs(FOLDER, exist_ok=True)
             new = "%s.%d" % (kept, os.getpid())
             with open(new, "wb") as stream:

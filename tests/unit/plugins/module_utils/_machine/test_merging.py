@@ -1,21 +1,21 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How sysctl.d, tuned, saptune and fstab merge: predicted, simulated in short, and by the real programs."""
+"""How sysctl.d, tuned, saptune and fstab merge: predicted, and by the real programs."""
 
 import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections import OrderedDict
 
+import captured
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import boot_sources, tuned
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import at_boot, of_system
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system import sysctl_knob
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import shared_memory, topics
-from basekernel import UNIT, BaseHost
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import shared_memory
+from basekernel import BaseHost
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -26,139 +26,25 @@ FOLDERS = ("/usr/lib", "/usr/local/lib", "/run", "/etc")
 PATHS = ["%s/sysctl.d/%s.conf" % (folder, name) for folder in FOLDERS for name in ("50-a", "95-b")]
 NAMES = st.sampled_from([MAPS, BYTES, RATIO])
 OPTIONS = st.dictionaries(NAMES, st.sampled_from("123456789"), min_size=1, max_size=3)
-# [({option: value} of a note, that of its override)]
-NOTES = st.lists(st.tuples(OPTIONS, st.dictionaries(NAMES, st.sampled_from(["", "7"]))), min_size=1, max_size=3)
 FLAGS = st.sampled_from(["", "replace=1", "drop=" + MAPS, "drop=%s,%s" % (BYTES, RATIO)])
 UNITS = st.dictionaries(st.sampled_from(["sysctl", "late"]), st.tuples(FLAGS, OPTIONS), min_size=1, max_size=2)
 INCLUDES = st.lists(st.sampled_from(["base", "more", "-missing", "-base"]), min_size=1, max_size=2)
 # {profile: (includes, {unit: (flag, options)})}
 PROFILES = st.fixed_dictionaries({name: st.tuples(INCLUDES, UNITS) for name in ("site", "base", "more")})
-LINE = st.builds(str.format, st.sampled_from(["{} = {}", "-{}={}", "{}=0x{} # why"]), NAMES, st.sampled_from("12"))
-LINES = st.lists(LINE, min_size=2, max_size=3)
-# {file: its lines}
-TREES = st.fixed_dictionaries({}, optional=dict.fromkeys([*PATHS, "/etc/sysctl.conf"], LINES))
 
 
-class Files(Host):
-    """A host that is nothing but files."""
-
-    def __init__(self, files=(), root="/nowhere"):
-        super().__init__(root)
-        self.files = dict(files, **{"/usr/lib/systemd/systemd": ""})
-
-    def fill(self, files, profiles=None):
-        self.files.update((path, "\n".join(lines)) for path, lines in files.items())
-        for name, (includes, units) in (profiles or {}).items():
-            lines = ["[main]", "include=" + ", ".join(includes)]
-            for unit, (flag, values) in units.items():
-                lines += ["[%s]" % unit, "type=sysctl", "priority=%d" % (unit == "late"), flag]
-                lines += ["%s = %s  # %s" % (key, value, unit) for key, value in values.items()]
-            self.files["/etc/tuned/%s/tuned.conf" % name] = "\n".join(lines)
-        self.files["/etc/tuned/active_profile"] = "site"
-
-    def write_down(self):
-        """Make the files below root."""
-        for path, text in self.files.items():
-            os.makedirs(os.path.dirname(self.root + path), exist_ok=True)
-            with open(self.root + path, "w", encoding="utf-8") as stream:
-                stream.write(text + "\n")
-
-    def read(self, path):
-        return self.files.get(path)
-
-    def real(self, path):
-        return path
-
-    def exists(self, path):
-        return path in self.files or bool(self.listdir(path))
-
-    def listdir(self, path):
-        return sorted({one[len(path) + 1 :].split("/")[0] for one in self.files if one.startswith(path + "/")})
-
-
-# the simulations: after the sources of the tools, not after the readers under test
-
-
-def merge(profiles):
-    """[(option, value)] in the order in which tuned sets them."""
-    loaded, found = [], {}
-
-    def load(name):
-        if name not in profiles or name in loaded:
-            return
-        loaded.append(name)
-        for other in profiles[name][0]:
-            load(other.lstrip("-"))
-        for unit, (flag, values) in profiles[name][1].items():
-            if flag == "replace=1":
-                found.pop(unit, None)
-            for option in flag[5:].split(",") if unit in found else ():
-                found[unit].pop(option, None)
-            found.setdefault(unit, OrderedDict()).update(values)
-
-    load("site")
-    return [pair for unit in ("sysctl", "late") for pair in found.get(unit, {}).items()]
-
-
-def visible(files, folders):
-    """The lines of these folders, the last of which hides the others, by the names of files."""
-    found = {}
-    for folder in folders:
-        found.update((path.rsplit("/", 1)[1], path) for path in files if path.startswith(folder + "/sysctl.d/"))
-    return [line for name in sorted(found) for line in files[found[name]]]
-
-
-def in_order(lines):
-    """[(name, text)] in the order in which systemd-sysctl writes them."""
-    table = OrderedDict()
-    for line in lines:
-        name, text = (word.strip() for word in line.lstrip("-").split("=", 1))
-        if table.get(name) != text:
-            table.pop(name, None)
-            table[name] = text
-    return list(table.items())
-
-
-def boot(files, set_by_tuned, again, notes):
-    values = {MAPS: "65530", BYTES: "ratio 20"}
-    writes = in_order(visible(files, FOLDERS)) + set_by_tuned
-    if again:
-        lines = visible(files, ("/etc", "/run")) + files.get("/etc/sysctl.conf", [])
-        pairs = ((word.strip() for word in line.split("=", 1)) for line in lines if not line.startswith("-"))
-        writes += OrderedDict(pairs).items()
-    for note, override in notes:
-        writes += [(key, override.get(key, value)) for key, value in note.items() if override.get(key) != ""]
-    for name, text in writes:
-        value = str(int(text.split("#")[0], 0))
-        values[BYTES if name == RATIO else name] = "ratio " + value if name == RATIO else value
-    return values
-
-
-@given(TREES, PROFILES, st.one_of(st.just([]), NOTES), st.sampled_from([None, "629145600"]), st.booleans())
-def test_the_predicted_boot_is_the_simulated_one(files, profiles, notes, stored, again):
-    host = Files({"/etc/tuned/tuned-main.conf": "reapply_sysctl = %d" % again})
-    host.files.update({UNIT + "tuned.service": "", UNIT + "saptune.service": ""})
-    if stored:
-        files = dict(files, **{OWN: ["%s = %s" % (name, stored) for name in (MAPS, BYTES)]})
-    host.fill(files, profiles)
-    host.fill({"/etc/sysconfig/saptune": ['NOTE_APPLY_ORDER="%s"' % " ".join(map(str, range(len(notes))))]})
-    for number, (note, override) in enumerate(notes):
-        lines = ["[sysctl:os=12-SP1]", MAPS + "=1", "[sysctl]", *map("%s = %s".__mod__, note.items())]
-        host.fill({"/etc/saptune/extra/%d.conf" % number: lines})
-        host.fill({"/etc/saptune/override/%d" % number: ["[sysctl]", *map("%s=%s".__mod__, override.items())]})
-    expected = boot(files, merge(profiles), again, notes)
-    for name, default in ((MAPS, "65530"), (BYTES, "ratio 20")):
-        found = of_system(host, *topics.forms(name))
-        assert (at_boot("it", name, stored, found, str.__eq__, default)[0] or default) == expected[name]
-
-
-@given(TREES)
-def test_the_lines_of_sysctl_d_have_the_order_of_systemd(files):
-    host = Files()
-    host.fill(files)
-    expected = [(boot_sources.path_of(name), text) for name, text in in_order(visible(files, FOLDERS))]
-    found = boot_sources.sysctls(host, *map(boot_sources.path_of, (MAPS, BYTES, RATIO)))
-    assert [(path, one.value) for path, one in found][len(found) - len(expected) :] == expected
+def planted(root, files, profiles=()):
+    """A host that is nothing but these files and profiles of tuned."""
+    files = dict(files, **{"/usr/lib/systemd/systemd": "", "/etc/tuned/active_profile": "site"})
+    for name in profiles:
+        includes, units = profiles[name]
+        lines = ["[main]", "include=" + ", ".join(includes)]
+        for unit, (flag, values) in units.items():
+            lines += ["[%s]" % unit, "type=sysctl", "priority=%d" % (unit == "late"), flag]
+            lines += ["%s = %s  # %s" % (key, value, unit) for key, value in values.items()]
+        files["/etc/tuned/%s/tuned.conf" % name] = "\n".join(lines)
+    captured.grow(root, files)
+    return Host(root)
 
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has a private namespace")
@@ -188,15 +74,14 @@ def in_private(script, folder):
 @given(st.dictionaries(st.sampled_from(PATHS), NETWORK, min_size=1, max_size=5))
 def test_systemd_sysctl_does_what_is_predicted(files):
     with tempfile.TemporaryDirectory() as root:
-        host = Files({boot_sources.path_of(name): DEFAULTS[name] for name in DEFAULTS}, root)
-        host.fill(files)
-        host.write_down()
+        files = {path: "\n".join(lines) + "\n" for path, lines in files.items()}
+        host = planted(root, dict(files, **{boot_sources.path_of(name): DEFAULTS[name] for name in DEFAULTS}))
         told = in_private(IN_NAMESPACE, root).split()
+        found = {name: of_system(host, sysctl_knob(name, OWN)) for name in DEFAULTS}
     for (name, default), value in zip(DEFAULTS.items(), told):
-        found = of_system(host, sysctl_knob(name, OWN))
-        predicted = at_boot("it", name, None, found, str.__eq__)[0] or default
+        predicted = at_boot("it", name, None, found[name], str.__eq__)[0] or default
         # a refused value changes nothing
-        assert value == (default if "kernel" in predicted else predicted), (name, found)
+        assert value == (default if "kernel" in predicted else predicted), (name, found[name])
 
 
 LOADER = """
@@ -230,14 +115,12 @@ def real_tuned():
 @given(profiles=PROFILES)
 def test_debians_tuned_merges_the_same(real_tuned, profiles):
     with tempfile.TemporaryDirectory() as root:
-        host = Files(root=root)
-        host.fill({}, profiles)
-        host.write_down()
+        host = planted(root, {}, profiles)
         real_tuned.stdin.write(root + "/etc/tuned\n")
         real_tuned.stdin.flush()
         told = json.loads(real_tuned.stdout.readline())
-    found = [write.setting.text.split("=") for write in tuned.tuned_profile(host).writes]
-    assert found == told == list(map(list, merge(profiles)))
+        found = [write.setting.text.split("=") for write in tuned.tuned_profile(host).writes]
+    assert found == told
 
 
 @pytest.mark.gate

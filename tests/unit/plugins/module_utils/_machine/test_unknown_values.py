@@ -6,15 +6,15 @@ import captured
 import captures
 import pytest
 import synthetic
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.entry_point import argument_spec, outcome
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks, facts
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import HostError, host_and_system
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import host_and_system
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.qeth import Qeth
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
+from captures import look, written
 from qethhost import rules_text
 
 VERTICAL = "lpar-linux-6.1-vertical"
@@ -24,24 +24,9 @@ LINE = "w /sys/devices/system/cpu/dispatching - - - - 1"
 OURS = "# zpower.sap_tuning begin dispatching\n%s\n# zpower.sap_tuning end dispatching\n" % LINE
 
 
-def written(folder, data):
-    path = folder / "capture.tgz"
-    path.write_bytes(data)
-    return str(path)
-
-
 def vertical(folder):
     """The path of a packed tree of an LPAR, without anything below /etc."""
     return written(folder, captures.plain(captured.entries(VERTICAL)))
-
-
-def params(kind, **given):
-    spec = argument_spec(kind)
-    return dict({name: option.get("default") for name, option in spec.items()}, **given)
-
-
-def look(kind, root, check=True, **given):
-    return outcome(kind, params(kind, root=root, **given), check)
 
 
 def only(result):
@@ -109,13 +94,6 @@ def test_an_interface_that_may_exist_is_unknown(tmp_path):
 def test_a_mistake_in_the_request_stays_a_mistake(tmp_path, kind, given, said):
     result = look(kind, **dict({"root": vertical(tmp_path)}, **given))
     assert result["failed"] and said in result["msg"]
-
-
-def test_what_is_no_capture_fails_with_one_sentence(tmp_path):
-    result = look(CpuPolarization, written(tmp_path, b"no archive"), mode="vertical")
-    assert result["failed"] and "capture.tgz is not an archive" in result["msg"]
-    with pytest.raises(HostError, match="is not an archive"):
-        host_and_system(str(tmp_path / "capture.tgz"))
 
 
 def rows(root, **given):

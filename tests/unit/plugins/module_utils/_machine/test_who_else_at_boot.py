@@ -176,13 +176,19 @@ def rps_link(match, *masks):
         (["0", "disable"], ["0"]),
         (["all"], ["f"]),
         (["0", "words"], [None]),
+        (["0x3"], [None]),
         # a reset mask is none
         ([""], []),
     ],
 )
 def test_masks_of_a_link_file_are_merged(host, masks, values):
-    host.fill("/etc/systemd/network/50-rps.link", rps_link("OriginalName=*", *masks))
-    assert conflicts(host) == [(".link file", "/etc/systemd/network/50-rps.link", "no", value) for value in values]
+    path = "/etc/systemd/network/50-rps.link"
+    host.fill(path, rps_link("OriginalName=eth* hsi*", *masks))
+    assert conflicts(host) == [(".link file", path, "no", value) for value in values]
+    record = only(run(host))
+    at_boot = {"rps_cpus": values[0] or "set by " + path} if values else None
+    assert values == [] or record["before"]["next_boot"] == at_boot
+    assert record["after"]["next_boot"] == {"rps_cpus": "f"}
 
 
 def test_only_the_first_link_file_of_an_interface_counts_as_with_netplan(host):

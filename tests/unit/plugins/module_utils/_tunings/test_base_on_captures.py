@@ -6,7 +6,6 @@ import os
 
 import captures
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.entry_point import argument_spec, outcome
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import SystemBase
 from basekernel import HUGE, RELEASES, SYSCTLS
 
@@ -33,12 +32,7 @@ def this_machine_is_not_asked(monkeypatch):
 
 
 def records(folder, data, **given):
-    path = folder / "capture.tgz"
-    path.write_bytes(data)
-    params = {name: option.get("default") for name, option in argument_spec(SystemBase).items()}
-    result = outcome(SystemBase, dict(params, root=str(path), **given), True)
-    assert not result["failed"], result
-    return {record["subject"]: record for record in result["tuning"]}
+    return captures.looked(SystemBase, captures.written(folder, data), **given)
 
 
 PROC_SYS = {"/proc/sys/" + name.replace(".", "/"): value + "\n" for name, value in VALUES.items()}

@@ -13,7 +13,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_pol
     TMPFILES,
     CpuPolarization,
 )
-from runs import everything, only, runner
+from runs import everything, only, recorded, runner
 from zkernel import DISPATCHING, FACILITY, HIPERDISPATCH, LPAR, POLARIZATION, STEAL_THRESHOLD, ZVM, ZHost
 
 
@@ -27,10 +27,7 @@ def impatient(monkeypatch):
 
 
 run = runner(CpuPolarization, mode="vertical", wait_timeout=75)
-
-
-def record(host, check=False, **changes):
-    return only(run(host, check, **changes))
+record = recorded(run)
 
 
 def test_an_old_kernel_is_switched_kept_by_tmpfiles_and_taken_back(tmp_path):

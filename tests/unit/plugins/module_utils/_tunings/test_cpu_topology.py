@@ -6,7 +6,7 @@ import errno
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_topology import CpuTopology
-from runs import everything, only, runner
+from runs import everything, recorded, runner
 from zkernel import FACILITY, LPAR, TOPOLOGY, ZHost
 
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-cpu-topology.conf"
@@ -18,10 +18,7 @@ def guest(tmp_path):
 
 
 run = runner(CpuTopology, sw_siblings=True)
-
-
-def record(host, check=False, **changes):
-    return only(run(host, check, **changes))
+record = recorded(run)
 
 
 def test_siblings_are_set_kept_and_taken_back(guest):

@@ -8,7 +8,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
-from runs import everything, only, runner
+from runs import everything, only, recorded, runner
 from zkernel import DELAY_FACTOR, HIPERDISPATCH, POLARIZATION, STEAL_THRESHOLD, ZHost, vertical_lpar
 
 SYSCTL = "/etc/sysctl.d/91-zpower-sap-tuning-hiperdispatch.conf"
@@ -16,11 +16,8 @@ TMPFILES = "/etc/tmpfiles.d/91-zpower-sap-tuning-hiperdispatch.conf"
 
 KEY = "s390.hiperdispatch"
 run = runner(Hiperdispatch, enabled=True, steal_threshold=None, delay_factor=None)
+record = recorded(run)
 polarize = runner(cpu_polarization.CpuPolarization, mode="vertical", wait_timeout=1)
-
-
-def record(host, check=False, **changes):
-    return only(run(host, check, **changes))
 
 
 @pytest.fixture

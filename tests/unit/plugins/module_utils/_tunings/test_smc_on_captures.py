@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The tuning smc on captures: what they lack is unknown, and this machine is not asked."""
 
+import functools
 import platform
 import shutil
 import socket
 
 import captures
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.entry_point import argument_spec, outcome
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.drop_ins import DropIn
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._smc import boot as smc_boot
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.sap_profile import SapProfile
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
+from captures import look, looked, written
 from sapsystem import D00
 from smcsystem import SmcSapHost
 
@@ -40,21 +41,7 @@ def this_machine_is_not_asked(monkeypatch):
     monkeypatch.setattr(platform, "system", lambda: "Darwin")
 
 
-def look(root, kind=Smc, **given):
-    params = {name: option.get("default") for name, option in argument_spec(kind).items()}
-    return outcome(kind, dict(params, root=str(root), **given), True)
-
-
-def records(root, **given):
-    result = look(root, **given)
-    assert not result["failed"], result
-    return {record["subject"]: record for record in result["tuning"]}
-
-
-def written(folder, data):
-    path = folder / "capture.tgz"
-    path.write_bytes(data)
-    return path
+records = functools.partial(looked, Smc)
 
 
 @pytest.fixture
@@ -128,7 +115,7 @@ def test_an_instance_that_a_capture_cannot_hold_is_unknown(tmp_path, build):
     root = written(tmp_path, build(FILES))
     found = records(root, instances=["PRD_00"])["all"]
     assert found["verdict"] == "unknown" and "this host has no instance PRD_00" in found["reason"]
-    (profile,) = look(root, SapProfile, sid="PRD", instance="D00", parameters={"rdisp/wp_no_btc": "8"})["tuning"]
+    (profile,) = look(SapProfile, root, sid="PRD", instance="D00", parameters={"rdisp/wp_no_btc": "8"})["tuning"]
     assert profile["verdict"] == "unknown"
-    result = look(root, pnet_ids=[dict(ENTRIES[0], name="no id")])
+    result = look(Smc, root, pnet_ids=[dict(ENTRIES[0], name="no id")])
     assert result["failed"] and "'no id' is not a PNET ID" in result["msg"]

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """SMC-R on AIX: presets, the device that is meant, what must be there for it, and when it is not used at all."""
 
-import platform
-
 import pytest
 from aix import SMCR_FOUND, AixHost, Device
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
@@ -208,9 +206,3 @@ def test_published_attributes_may_be_missing_and_mistyped_ones_not(host):
         del values["enabled"]
         values["ip_addr_list"] = values["port_range"] = "any"
     assert only(run(host, attributes={"conns_per_lg": 5}))["verdict"] == "changed"
-
-
-def test_a_host_that_is_no_aix_is_not_applicable(host, monkeypatch):
-    monkeypatch.setattr(platform, "system", lambda: "Linux")
-    record = only(run(host, preset="enabled"))
-    assert (record["subject"], record["verdict"]) == ("smcr0", "not_applicable") and host.calls == []

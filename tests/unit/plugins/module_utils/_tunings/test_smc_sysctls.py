@@ -7,7 +7,7 @@ import shutil
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
-from runs import everything, only, runner
+from runs import everything, recorded, runner
 from smckernel import SYSCTLS, SmcHost
 
 WMEM, RMEM = SYSCTLS + "wmem", SYSCTLS + "rmem"
@@ -21,10 +21,7 @@ def host(tmp_path):
 
 
 run = runner(SmcSysctls, settings={"wmem": 262144, "rmem": 131072})
-
-
-def record(host, check=False, **changes):
-    return only(run(host, check, **changes))
+record = recorded(run)
 
 
 def test_values_are_set_and_kept_with_the_module(host):

@@ -424,15 +424,6 @@ def module(host, monkeypatch, capsys):
     return caller(system_base.main, monkeypatch, capsys)
 
 
-@pytest.mark.parametrize("then", ["observe", "present"])
-def test_values_on_probation_can_be_confirmed(host, module, then):
-    assert module(state="present", confirm_within="0")["changed"]
-    found = module(state="confirmed", confirmed_state=then)
-    assert found["changed"] and host.value(path_of(MAPS)) == "2147483647"
-    assert found["tuning"][0]["verdict"] == "compliant"
-    assert module(state="restored")["changed"] and host.value(path_of(MAPS)) == "65530"
-
-
 def test_values_of_an_earlier_call_are_no_longer_asked_for(host, module):
     module(state="present")
     found = by_subject(module(complete=True))
