@@ -228,7 +228,7 @@ def test_a_spoilt_plan_is_never_gone_on_with(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["pipe", "device", "nested", "huge", "link"])
-def test_what_lies_in_the_place_of_a_plan_keeps_nobody_waiting(tmp_path: Path, what: str) -> None:
+def test_what_is_in_place_of_a_plan_blocks_nobody(tmp_path: Path, what: str) -> None:
     planned(tmp_path)
     path = tmp_path / CHANGE / "experiment.json"
     path.rename(tmp_path / "elsewhere.json")

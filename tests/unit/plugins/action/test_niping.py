@@ -306,7 +306,7 @@ def test_a_host_cannot_write_records_of_others_or_replace_one(call, tmp_path):
     ],
 )
 @pytest.mark.parametrize("ids", [BEFORE, {}], ids=["stored", "returned"])
-def test_a_record_that_is_none_is_one_sentence(call, tmp_path, records, words, ids):
+def test_an_invalid_record_is_one_sentence(call, tmp_path, records, words, ids):
     with pytest.raises(AnsibleActionFail, match=f"app1 returned a record that cannot be used: .*{words}"):
         call(outcome={"changed": False, "records": records}, **ids)
     assert not list(tmp_path.rglob("*.json"))

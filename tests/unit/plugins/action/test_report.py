@@ -303,6 +303,6 @@ class TestRepeat:
         assert action.measured_by(replace(loaded, records=[], tunings=[])) == "before_after"
         assert action.measured_by(replace(loaded, experiment={"any": "plan"})) == "experiment"
 
-    def test_what_was_given_stands_in_the_report(self, results: Path) -> None:
+    def test_the_report_shows_what_was_given(self, results: Path) -> None:
         run({"results": str(results), "change": CHANGE, "repeat": "make again"})
         assert "make again" in (results / CHANGE / "report.html").read_text()

@@ -66,7 +66,7 @@ def test_a_rollback_takes_back_everything_whatever_the_inventory_names(rollback:
         ("smc_r", {"device": "smcr1", "when_busy": "defer"}, {"when_busy": "defer"}),
         ("aix_device_attributes", {"devices": {"sys0": {}}}, {}),
         ("sap_profile", {"profiles": [{"sid": "PRD"}], "restart": ["PRD_00"]}, {"restart": ["PRD_00"]}),
-        # the way back of a probation
+        # the rollback of a probation
         ("rps", {"interfaces": ["hsi0"]}, {}),
     ):
         variables = {f"{name}_{option}": value for option, value in given.items()}

@@ -27,7 +27,7 @@ def test_names_of_the_workloads_of_tools():
     assert names == ["openssl-aes-128-gcm-1024B"]
 
 
-def test_the_name_of_a_record_of_locks_is_that_of_the_module():
+def test_a_record_of_locks_has_the_name_of_the_module():
     assert names_of("enqt", session=LOCKS) == ["enqt-sd_benchmark"]
     assert names_of("enqt", session=LOCKS, load="create_locks", processes="5") == ["enqt-create_locks-x5"]
     assert names_of("enqt", session=None) == ["-sd_benchmark"]

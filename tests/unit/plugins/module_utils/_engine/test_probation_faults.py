@@ -46,7 +46,7 @@ def probation(host):
 
 
 def kept(host, untouched):
-    """Whether the values of the probation are normal ones, with the way back to the first values."""
+    """Whether the values of the probation are normal ones, with the rollback to the first values."""
     assert masks(host) == ["5", "5"] and not host.exists(PROBATION)
     assert not call(host, every=2)["changed"] and not call(host, state="restored")["failed"]
     return everything(host) == untouched and not host.exists(FOLDER)

@@ -95,7 +95,7 @@ def test_what_is_no_mask_is_refused(text):
         ("cpu0/topology/core_siblings_list", None),
     ],
 )
-def test_a_cpu_list_of_the_kernel_that_is_none_is_named(tmp_path, name, read):
+def test_an_invalid_cpu_list_of_the_kernel_is_named(tmp_path, name, read):
     path = "/sys/devices/system/cpu/" + name
     captured.grow(tmp_path, {path: "0-3 " + "9" * 60000})
     host = Host(str(tmp_path))

@@ -53,6 +53,6 @@ def test_a_file_that_is_no_namespace_is_an_error():
     assert raised.value.errno == errno.EINVAL
 
 
-def test_this_namespace_is_none_of_the_others():
+def test_this_namespace_is_not_one_of_the_others():
     paths = [path for _pid, path in namespaces.others(Host())]
     assert "/proc/%d/ns/net" % os.getpid() not in paths

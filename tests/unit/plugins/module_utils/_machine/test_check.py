@@ -233,7 +233,7 @@ def test_hipersockets_are_of_z(way, system):
     assert "one IBM Z machine" in found["reason"]
 
 
-def test_the_database_host_hears_nothing(monkeypatch):
+def test_the_database_host_receives_nothing(monkeypatch):
     opened = []
 
     class Silent(socket.socket):
@@ -256,7 +256,7 @@ def test_the_database_host_hears_nothing(monkeypatch):
     assert opened == ["127.0.0.1"]
 
 
-def test_a_name_that_is_none_has_no_address():
+def test_an_invalid_name_has_no_address():
     with pytest.raises(OSError):
         checks.interface_to("x" * 80)
 

@@ -105,7 +105,7 @@ def test_what_the_shares_are_of_is_unknown(lines):
         " 20.0  60.0    1.0   19.0     -  90.0   21.0  8152    17",
     ],
 )
-def test_what_is_no_report_is_none(line):
+def test_what_is_not_a_report_is_ignored(line):
     assert read(aixlike.SHARED + (line,)) == []
     assert read((line,)) == []
 
@@ -377,7 +377,7 @@ def process(root, pid, ticks, children=(), threads=()):
     (root / "proc" / str(pid) / "stat").write_text(STATUS % ((pid,) + tuple(ticks)))
 
 
-def test_the_time_of_a_process_is_that_of_all_that_descend_from_it(tmp_path):
+def test_the_time_of_a_process_includes_all_its_descendants(tmp_path):
     process(tmp_path, 10, (100, 50, 30, 20), children=(11, 12), threads=(13,))
     process(tmp_path, 11, (7, 0, 0, 0), children=(14,))
     process(tmp_path, 12, (0, 1, 0, 0))

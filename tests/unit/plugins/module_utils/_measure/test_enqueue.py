@@ -81,7 +81,7 @@ def test_the_server_that_runs_where_the_profile_does_not_tell(tmp_path, program,
         ((), "no SAP enqueue server was found"),
     ],
 )
-def test_what_is_named_has_to_be_there(tmp_path, named, words):
+def test_what_is_named_must_exist(tmp_path, named, words):
     profile(tmp_path, "none")
     with pytest.raises(MeasureError, match=words):
         find(tmp_path, *named)

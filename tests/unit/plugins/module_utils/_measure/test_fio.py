@@ -117,7 +117,7 @@ def test_commands(pattern, mode, there, missing):
     assert "--thread" in argv
 
 
-def test_what_has_to_be_equal_in_both_states():
+def test_what_must_be_equal_in_both_states():
     made = shape("randread", "async", 4)
     assert made.params == {
         "directory": "/data",

@@ -336,7 +336,7 @@ def test_a_clock_that_runs_backwards_gives_no_negative_duration():
         assert [text for text in errors(record) if "its %s ran backwards" % name in text] == errors(record)
 
 
-def test_a_connection_that_measures_hears_no_more_than_ok():
+def test_a_connection_that_measures_gets_no_more_than_ok():
     with peer(lambda _operation: line({"ok": True, "x": "y" * 1000})) as session:
         clients.open_exchange(clients.Job(target(session), 10, 10, PATIENCE)).close()
     answer = {"ok": 1}

@@ -221,7 +221,7 @@ def test_our_block_ends_at_a_blank_line_or_a_comment_of_the_user(theirs):
     assert moved.data().decode("ascii") == ours + theirs + "\nc = 3\n"
 
 
-def test_a_line_of_an_earlier_change_is_changed_where_it_stands():
+def test_a_line_of_an_earlier_change_is_changed_in_place():
     profile = Profile(b"a = 1\n%s\nb = 2\nc = 3\n" % MARKER.encode("ascii"))
     for name in ("b", "c"):
         new = profile.changed({name: profile.wanted(name, "9")}, MARKER)
@@ -444,7 +444,7 @@ def test_new_lines_go_to_the_end_below_one_marker_and_away_again(generated, name
 @example((b"a = 1", []), {"a": None})
 @example((b"\n\na = 1", []), {"a": None, "ES/TABLE": "2"})
 @example((b"a = 1\nrdisp/vbname = 2", []), {"a": None, "rdisp/vbname": None})
-def test_one_call_and_its_way_back(generated, changes):
+def test_one_call_and_its_rollback(generated, changes):
     profile = Profile(generated[0])
     new = after(profile, changes)
     assert {name: new.value(name) for name in changes} == changes
@@ -459,7 +459,7 @@ def test_one_call_and_its_way_back(generated, changes):
 @given(profiles(header=HEADER), st.lists(CHANGES, min_size=2, max_size=4))
 @example((b"#\n a =\nES/TABLE =", []), [{"a": None}, {"a": None, "ES/TABLE": None, "x y": "1"}])
 @example((b"#\nx y = 1\na = 2\n", []), [{"a": None}, {"x y": "3", "a": "1"}, {"x y": None}])
-def test_several_calls_and_their_way_back(generated, calls):
+def test_several_calls_and_their_rollback(generated, calls):
     """The first text of a parameter is from the call that first touched it, as in a journal."""
     profile, journal = Profile(generated[0]), {}
     for changes in calls:

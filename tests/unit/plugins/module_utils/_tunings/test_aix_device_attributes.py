@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Attributes of AIX devices: database and what is in force, busy devices, what someone else did, the way back."""
+"""Attributes of AIX devices: database and what is in force, busy devices, what someone else did, the rollback."""
 
 import platform
 

@@ -127,7 +127,7 @@ def test_a_line_that_somebody_else_changed_since_is_left_and_named(host):
 
 
 @pytest.mark.parametrize("left", ["DEFAULT", "0"])
-def test_a_line_that_a_killed_way_back_has_left_is_removed(host, left):
+def test_a_line_that_a_killed_rollback_has_left_is_removed(host, left):
     ask(host, no__tcp_nodelayack=1)
     put(host, NEXT_BOOT, text(host).replace('tcp_nodelayack = "1"', 'tcp_nodelayack = "%s"' % left))
     result = run(host, state="restored")

@@ -48,7 +48,7 @@ def test_on_tuned_off_and_back(host):
     assert only(run(host, preset="disabled"))["verdict"] == "changed"
     assert host.devices["smcr0"].stored["enabled"] == "0"
     assert len(host.changes()) == 3
-    # the way back asks for nothing but the device
+    # the rollback asks for nothing but the device
     host.level = "7100-03-04-1441"
     del host.devices["ent0"], found["ent0"]
     assert only(run(host, state="restored"))["verdict"] == "changed"

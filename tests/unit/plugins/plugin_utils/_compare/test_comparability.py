@@ -339,7 +339,7 @@ def test_half_the_work_in_half_the_time_is_no_improvement(after, comparable):
         assert main(report_of(records, expected_change=["workload.units"]))["verdict"] == "IMPROVED"
 
 
-def test_a_setting_of_the_application_has_to_match_unless_it_is_declared():
+def test_a_setting_of_the_application_must_match_unless_it_is_declared():
     records = records_of()
     for phase, size in (("before", 500), ("after", 1000)):
         context = {"packet_size": size, "parallel_jobs": 32}

@@ -163,7 +163,7 @@ def test_a_limit_and_tags_explain_what_is_missing() -> None:
     ]
 
 
-def test_the_same_change_of_many_hosts_stands_once() -> None:
+def test_the_same_change_of_many_hosts_is_shown_once() -> None:
     before = of({f"app{number}": host(row()) for number in range(1, 12)})
     after = of({f"app{number}": host(row(verdict="drifted") if number < 10 else row()) for number in range(1, 12)})
     names = "app1, app2, app3, app4, app5, app6, app7, app8, app9"

@@ -421,7 +421,7 @@ def test_a_spoilt_plan_is_never_used(way: list[Any], value: object) -> None:
             planning.check_plan(spoilt, experiments.CHANGE)
 
 
-def test_a_plan_is_of_its_change_and_its_blocks_are_whole() -> None:
+def test_a_plan_belongs_to_its_change_and_its_blocks_are_complete() -> None:
     plan = json.loads(json.dumps(make_plan(POLARIZATION, RPS)))
     with pytest.raises(ValueError, match="belongs to the change"):
         planning.check_plan(plan, "other")

@@ -313,7 +313,7 @@ def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
         (None, "a symbolic link was not followed"),
     ],
 )
-def test_an_annex_that_is_none_is_left_out(tmp_path, text, message):
+def test_an_invalid_annex_is_left_out(tmp_path, text, message):
     record_files.store(tmp_path, record())
     path = tmp_path / "rps-2026-11" / "app1" / "cpu-client.json"
     if text is None:

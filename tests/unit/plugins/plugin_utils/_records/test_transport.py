@@ -71,7 +71,7 @@ def test_both_states_over_smc_differ_in_nothing_and_plain_tcp_is_not_worth_a_wor
 
 
 @pytest.mark.parametrize("links", [None, [], [SMCR], [SMCR, TCP]])
-def test_a_record_with_links_is_sound(links):
+def test_a_record_with_links_is_valid(links):
     record = records_of()[0]
     smc(*(links or ()))(record)
     assert validate(record) is None

@@ -46,7 +46,7 @@ def test_a_row_names_its_scope(changes: dict[str, Any], title: str, label: str) 
     assert (pooled.title({**ROW, **changes}), pooled.label({**ROW, **changes})) == (title, label)
 
 
-def test_a_row_says_what_it_is_made_of_and_how_sure_it_is() -> None:
+def test_a_row_says_what_it_contains_and_how_certain_it_is() -> None:
     for changes, words in (
         ({}, "7 workloads, 8 rounds per state"),
         ({"hosts": 3, "unit": "hosts"}, "7 workloads, 3 hosts, 8 rounds per state"),

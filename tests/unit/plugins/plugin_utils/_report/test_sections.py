@@ -206,7 +206,7 @@ class TestCommands:
         assert f"stays: `{command}`.\n" in ticket
 
     @pytest.mark.parametrize("step", ["odd ` one", "a `<script>` b", "`|`"])
-    def test_what_stands_in_them_stays_text(self, step: str) -> None:
+    def test_their_content_stays_text(self, step: str) -> None:
         report = {**sample("improved"), "next_steps": [step]}
         assert "<script>" not in render(report, "html")
         assert "<script>" not in re.sub(r"`[^`]*`", "", render(report, "md"))

@@ -57,7 +57,7 @@ class TestPage:
         assert "66 hosts: host201, host202, host204, host205, host207, host208 and 60 more" in source
         assert source.count("host399") == 0 and source.count("host299") == 1
 
-    def test_what_the_guard_said_stands_once_beside_the_reasons(self) -> None:
+    def test_what_the_guard_said_is_shown_once_beside_the_reasons(self) -> None:
         made = samples.stopped()
         assert markdown(made).count(f"\n- {samples.REGRESSED.replace('_', chr(92) + '_')}\n") == 1
         assert "−9.2 %" in html(made) and "▼</span> REGRESSED" in html(made)

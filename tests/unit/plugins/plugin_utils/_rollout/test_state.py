@@ -239,7 +239,7 @@ def here(host: str, namespace: str = "pid:[1]") -> dict[str, Any]:
 
 
 class TestRunning:
-    def test_the_controller_is_that_of_the_worker_and_ids_differ_and_are_no_numbers(self) -> None:
+    def test_the_controller_matches_the_worker_and_ids_differ_and_are_not_numbers(self) -> None:
         assert states.controller() == {
             "host": socket.gethostname(),
             "pid": os.getppid(),
@@ -269,7 +269,7 @@ class TestRunning:
 
 
 class TestSaving:
-    def test_a_state_that_is_not_sound_is_not_written(self, tmp_path: Path) -> None:
+    def test_an_invalid_state_is_not_written(self, tmp_path: Path) -> None:
         rollout = interrupted()
         path = rollout.save(tmp_path)
         before = path.read_bytes()

@@ -196,7 +196,7 @@ class TestWork:
         assert [point["speedup"] for point in found] == speedup
         assert [point["efficiency_pct"] for point in found] == efficiency
 
-    def test_the_interval_is_that_of_the_work(self) -> None:
+    def test_the_interval_belongs_to_the_work(self) -> None:
         first, second = [50, 51, 52, 53, 54, 55.0], [60, 61, 62, 63, 64, 65.0]
         found = curve({10: second, 1: first}, "lower", "each")
         assert (found[0]["low"], found[0]["high"]) == (1.0, 1.0)
@@ -216,7 +216,7 @@ class TestKnee:
         assert [found and found["x"] for found in (knee(each, "lower"), knee(whole, "lower", "whole"))] == [4.0, 4.0]
 
     @pytest.mark.parametrize(("noise", "claimed"), [(0.01, True), (0.5, False)])
-    def test_the_bend_has_to_be_beyond_the_noise(self, noise: float, claimed: bool) -> None:
+    def test_the_bend_must_exceed_the_noise(self, noise: float, claimed: bool) -> None:
         """The claim by hand: t of K(R - 1) degrees of freedom for the rise, and for the bend over a tenth of it."""
         values = {1: 10, 2: 20, 4: 40, 8: 42, 16: 43}
         spread = noise  # the deviation of -noise, 0 and noise
@@ -296,7 +296,7 @@ class TestCurves:
         assert scaling("c", rounds(made), "connections")["curves"] == []
 
     @pytest.mark.parametrize("x", ["", "params.", "context", "bytes", "loops.x"])
-    def test_an_x_that_is_none(self, x: str) -> None:
+    def test_an_invalid_x(self, x: str) -> None:
         with pytest.raises(ValueError, match="it must be connections, params"):
             scaling("c", [], x)
 
