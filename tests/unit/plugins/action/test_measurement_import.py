@@ -126,7 +126,7 @@ def test_an_invalid_delimiter_is_one_sentence(folder, delimiter):
         imported(delimiter=delimiter)
 
 
-def test_a_measured_record_and_what_is_no_record_are_never_replaced(folder):
+def test_measured_records_and_files_that_are_not_records_are_never_replaced(folder):
     path = Path(imported()["paths"][0])
     record = json.loads(path.read_text())
     record["workload"]["tool"] = "niping"
@@ -188,7 +188,7 @@ def test_two_hosts_never_share_a_file(folder):
     assert not Path("results").exists()
 
 
-def test_variables_serve_as_well_and_rows_may_name_their_change(folder):
+def test_variables_work_too_and_rows_may_name_their_change(folder):
     rows = [{"phase": "before", "latency_us": 1482, "source": "rmf"}, {"phase": "after", "latency_us": "1379"}]
     result = run(change="x", rows=rows, defaults=RMF)
     assert [state["median"] for state in result["states"]] == [1482.0, 1379.0]

@@ -42,7 +42,7 @@ def test_a_record_of_locks_has_the_name_of_the_module():
     assert [Tool(asked, None).name] == names_of("enqt", session=LOCKS, load="create_locks", processes=5)
 
 
-def test_options_that_are_no_dictionary():
+def test_options_that_are_not_a_dictionary():
     with pytest.raises(ValueError, match="'network' is of type .*str.* and we were unable to convert to dict"):
         names_of("measure_workload", workload="network", network="latency")
     with pytest.raises(ValueError, match="'connections' found in 'network' is of type .*str.* convert to int"):

@@ -151,7 +151,7 @@ def test_another_controller_between_the_look_and_the_lock(host, probation, monke
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("how", [{"state": "confirmed"}, {"state": "restored"}, {"confirm_within": "7d"}, {}])
-def test_another_user_can_neither_confirm_nor_prolong_nor_take_back(monkeypatch, reachable, how):
+def test_another_user_can_neither_confirm_nor_extend_nor_roll_back(monkeypatch, reachable, how):
     host = SteppedHost(str(reachable)).interface("hsi0", queues=2)
     for running in watched(host, monkeypatch):
         call(running, every=2, confirm_within="10m")

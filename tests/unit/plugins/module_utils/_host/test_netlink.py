@@ -47,7 +47,7 @@ def test_only_one_who_may_administer_the_system_enters_a_namespace():
     assert os.readlink(OWN) == before
 
 
-def test_a_file_that_is_no_namespace_is_an_error():
+def test_a_file_that_is_not_a_namespace_is_an_error():
     with pytest.raises(OSError) as raised:
         namespaces.inside(__file__, lambda: pytest.fail("asked in the wrong namespace"))
     assert raised.value.errno == errno.EINVAL

@@ -231,7 +231,7 @@ def test_without_global_performance_data_the_sum_is_not_one_lpars(host):
         ([core(CP), core(ZIIP)], {}, "PR/SM lists online cores of CP and zIIP for this LPAR"),
     ],
 )
-def test_no_quotient_no_number(host, own, options, why):
+def test_without_a_quotient_there_is_no_number(host, own, options, why):
     found = fact(host, own, **options)
     assert found["entitled_cores"] is None and found["why"].startswith(why)
     assert found["source"] == "polarization"

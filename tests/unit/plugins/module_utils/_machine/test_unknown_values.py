@@ -111,7 +111,7 @@ def test_a_mistake_in_the_request_stays_a_mistake(tmp_path, kind, given, said):
     assert result["failed"] and said in result["msg"]
 
 
-def test_what_is_no_capture_fails_with_one_sentence(tmp_path):
+def test_what_is_not_a_capture_fails_with_one_sentence(tmp_path):
     result = look(CpuPolarization, written(tmp_path, b"no archive"), mode="vertical")
     assert result["failed"] and "capture.tgz is not an archive" in result["msg"]
     with pytest.raises(HostError, match="is not an archive"):

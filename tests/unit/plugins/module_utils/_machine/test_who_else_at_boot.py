@@ -110,7 +110,7 @@ def test_a_script_for_another_interface_does_not_count(host):
         assert conflicts(host) == [("boot script", "/etc/rc.local", "possible", "f")], name
 
 
-def test_what_is_no_script_is_not_read(host):
+def test_what_is_not_a_script_is_not_read(host):
     host.fill("/etc/sysconfig/network/if-up.d/large", ECHO + "\n" + "#" * (256 * 1024))
     os.makedirs(host.path("/etc/NetworkManager/dispatcher.d/rps_cpus.d"))
     os.mkfifo(host.path("/etc/NetworkManager/dispatcher.d/pipe"))

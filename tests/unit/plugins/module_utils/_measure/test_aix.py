@@ -172,7 +172,7 @@ def test_a_dedicated_partition_has_no_consumption_of_its_own(aix, monkeypatch):
 
 
 @pytest.mark.parametrize("last", [False, True])
-def test_no_tool_and_one_that_ends_are_no_cpu_time_and_not_zero(aix, monkeypatch, last):
+def test_without_a_running_tool_the_cpu_time_is_unknown_and_not_zero(aix, monkeypatch, last):
     monkeypatch.setattr(meter, "TOOLS", ("lparstat",) if last else ("nosuchtool",))
     with meter.own() as own:
         before = counters.snapshot(meter=own)
@@ -185,7 +185,7 @@ def test_no_tool_and_one_that_ends_are_no_cpu_time_and_not_zero(aix, monkeypatch
         assert after["cpu"] is None and counters.cpu_between(before, after) is None
 
 
-def test_a_tool_that_says_nothing_is_given_up(aix, monkeypatch):
+def test_a_silent_tool_is_abandoned(aix, monkeypatch):
     monkeypatch.setattr(meter, "SAMPLE_TIMEOUT", 0.3)
     aixlike.script(aix, "lparstat", "#!/bin/sh\nexec sleep 600\n")
     with meter.own() as own:

@@ -250,7 +250,7 @@ def test_what_an_honest_peer_does_not_send_is_dropped():
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "7", '"get"', "{", '{"ok": ', "\x00", "[" * 60000, '{"a":' * 12000])
-def test_a_reply_that_is_no_object(text):
+def test_a_reply_that_is_not_an_object(text):
     found = refusal(text.encode("ascii") + b"\n")
     assert "does not speak the control protocol" in found
 

@@ -198,7 +198,7 @@ def test_loops_known_from_another_round_are_taken():
     assert orders == [[1, 500, 1000], [500, 1000, 1], [1000, 1, 500], [1, 500, 1000]]
 
 
-def test_nobody_there_is_a_record_of_failed_runs_without_waiting(monkeypatch):
+def test_without_a_listener_there_is_a_record_of_failed_runs_without_waiting(monkeypatch):
     waited = []
     monkeypatch.setattr(time, "sleep", waited.append)
     session = {"tool": "pingpong", "port": free_port(), "control_port": free_port(), "token": "x"}

@@ -189,7 +189,7 @@ SYSTEMD, OWN_FOLDER = "/etc/systemd/system/SAPPRD_00.service", "/usr/sap/PRD/D00
         ({SERVICES: NEW_LAYOUT % OWN_FOLDER, OWN_FOLDER: ""}, OWN_FOLDER),
     ],
 )
-def test_which_of_several_profiles_is_this_hosts(grown, more, expected):
+def test_which_of_several_profiles_belongs_to_this_host(grown, more, expected):
     host = grown(two_profiles(**more))
     assert instances.profile_of(host, "PRD", "D00") == expected
     (one,) = [one for one in instances.instances(host) if one.name == "D00"]

@@ -137,7 +137,7 @@ NO_DIRECTIVES = ["SETENV", "Execute", "a_PF", "rdisp/Execute_00", "Execute_00/x"
 
 
 @pytest.mark.parametrize("name", SPECIAL + NO_DIRECTIVES)
-def test_directives_are_no_parameters(name):
+def test_directives_are_not_parameters(name):
     assert is_directive(name) == (name in SPECIAL)
     profile = Profile(("%s = 1\n%s = 2\n" % (name, name)).encode("ascii"))
     assert profile.names() == ([] if name in SPECIAL else [name])
@@ -280,7 +280,7 @@ def test_lines_that_went_in_several_calls_come_back_in_their_order(names, betwee
 @pytest.mark.parametrize(
     "data, words", [(b"\n" * (256 * 1024 + 1), "more than 256 KiB"), (b"a = 1\n" * 101, "more than 100 lines set a:")]
 )
-def test_what_is_too_large_for_a_profile_is_not_taken_for_one(data, words):
+def test_what_is_too_large_for_a_profile_is_not_treated_as_one(data, words):
     with pytest.raises(HostError, match=words):
         Profile(data)
     assert Profile(data[: len(data) // 2]).data() == data[: len(data) // 2]

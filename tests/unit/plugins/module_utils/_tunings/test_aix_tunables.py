@@ -517,7 +517,7 @@ def test_a_value_that_the_command_rounds_is_put_back(host, monkeypatch, place, f
     assert not run(host, state="restored")["changed"] and not host.exists(FOLDER)
 
 
-def test_a_tunable_that_is_listed_and_not_told_is_no_unknown_one(host):
+def test_a_tunable_that_is_listed_without_a_value_is_not_unknown(host):
     answer = host.run
 
     def dying(argv, **more):

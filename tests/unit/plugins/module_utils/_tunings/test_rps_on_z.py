@@ -167,7 +167,7 @@ def test_a_cpu_that_does_not_show_its_polarization_yet_stops_the_run(tmp_path):
         ({"flow_steering": True, "flow_cnt": 1024}, "^flow_cnt: flow_steering derives it from the number of receive"),
     ],
 )
-def test_what_cannot_be_is_refused(tmp_path, params, words):
+def test_impossible_requests_are_refused(tmp_path, params, words):
     with pytest.raises(InputError, match=words):
         run(VerticalLpar(tmp_path), **params)
 

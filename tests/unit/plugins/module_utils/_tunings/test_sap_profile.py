@@ -364,7 +364,7 @@ def test_hana_and_the_diagnostics_agent_are_in_no_pattern_and_hana_is_refused(ho
         ({"profile": D00, "parameters": {"rdisp/vb_dispatching": True}}, "write it in quotes"),
     ],
 )
-def test_what_cannot_be_is_one_sentence_and_nothing_is_changed(host, wrong, words):
+def test_an_impossible_request_is_one_sentence_and_nothing_is_changed(host, wrong, words):
     before = host.profiles()
     with pytest.raises(InputError, match=words):
         run(host, **dict({"parameters": {BTC: 12}}, **wrong))
@@ -448,7 +448,7 @@ def test_a_profile_that_is_gone_or_that_someone_else_changed_is_left_alone(host)
 REALTIME = {"presets": ["realtime_scheduler"]}
 
 
-def test_real_time_scheduling_without_the_right_to_it_is_no_success(host):
+def test_real_time_scheduling_without_the_right_to_it_is_not_a_success(host):
     record = only(d00(host, restart=["PRD_00"], **REALTIME))
     assert record["verdict"] == "pending_restart" and "may not use real-time priority 40" in record["reason"]
     # a restart that cannot help is not made

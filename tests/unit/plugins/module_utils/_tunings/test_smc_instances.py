@@ -111,7 +111,7 @@ def test_a_restart_by_name_loads_the_library_and_the_rollback_takes_it_out(host)
         (["PRD_00"], r"SETENV_12 \(line [0-9]+\) makes LD_PRELOAD longer than the 128 KiB"),
     ],
 )
-def test_what_cannot_be_is_refused(host, names, sentence):
+def test_impossible_requests_are_refused(host, names, sentence):
     # each line doubles it
     doubling = b"\nSETENV_%02d = LD_PRELOAD=%%(LD_PRELOAD):%%(LD_PRELOAD)"
     host.fill(
@@ -237,7 +237,7 @@ def test_connections_are_counted_with_the_kernels_reasons(host, sockets):
     assert found["verdict"] == "compliant"
 
 
-def test_the_variable_alone_is_no_proof_and_no_reason_to_restart_again(host):
+def test_the_variable_alone_is_neither_proof_nor_a_reason_to_restart_again(host):
     host.loads = False
     told = "PRD_00 was started with LD_PRELOAD=libsmc-preload.so, and no process of it has loaded"
     for _time in range(2):

@@ -88,7 +88,7 @@ def test_mistakes_are_refused(host, asked, words):
     assert host.changes() == []
 
 
-def test_what_someone_else_has_emptied_is_drift_and_no_error(host):
+def test_what_someone_else_has_emptied_is_drift_and_not_an_error(host):
     run(host, preset="enabled")
     with pytest.raises(InputError, match="ip_addr_list of smcr0 would be empty"):
         run(host, attributes={"ip_addr_list": ""})
@@ -210,7 +210,7 @@ def test_published_attributes_may_be_missing_and_mistyped_ones_not(host):
     assert only(run(host, attributes={"conns_per_lg": 5}))["verdict"] == "changed"
 
 
-def test_a_host_that_is_no_aix_is_not_applicable(host, monkeypatch):
+def test_a_host_that_is_not_aix_is_not_applicable(host, monkeypatch):
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     record = only(run(host, preset="enabled"))
     assert (record["subject"], record["verdict"]) == ("smcr0", "not_applicable") and host.calls == []

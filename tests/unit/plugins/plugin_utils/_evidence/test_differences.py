@@ -65,7 +65,7 @@ def test_queues_that_changed_alike_stand_once() -> None:
     ]
 
 
-def test_predictions_of_a_check_are_no_values() -> None:
+def test_predictions_of_a_check_are_not_values() -> None:
     predicted = row(after={"running": {"rx-0": "ff"}, "stored": None, "next_boot": None})
     assert said(host(row()), host(predicted)) == []
     text = list(differences.lines(differences.of_runs(of({"a": host(row())}), of({"a": host(predicted)}, kind="site"))))

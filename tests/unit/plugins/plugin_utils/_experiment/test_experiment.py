@@ -413,7 +413,7 @@ def test_what_makes_no_sense_is_one_sentence(factors: Any, words: str) -> None:
         (["factors", 0, "levels", 0, "name"], "<b>"),
     ],
 )
-def test_a_spoilt_plan_is_never_used(way: list[Any], value: object) -> None:
+def test_a_damaged_plan_is_never_used(way: list[Any], value: object) -> None:
     plan = json.loads(json.dumps(make_plan()))
     assert planning.check_plan(plan, experiments.CHANGE) == plan
     for spoilt in (put(plan, way, value), [plan]):

@@ -79,7 +79,7 @@ def test_a_record_with_links_is_valid(links):
 
 
 @pytest.mark.parametrize("links", [7, "SMCR", [7], [{"mode": 7}], [{"mode": "SMCR", "fallback": ["no"]}]])
-def test_links_of_another_kind_are_turned_away(links):
+def test_links_of_another_kind_are_rejected(links):
     record = records_of()[0]
     record["runs"][1]["links"] = links
     assert "runs[1].links" in str(validate(record))

@@ -19,7 +19,7 @@ WARNED = "IMPROVED, WITH WARNINGS"
 
 
 @pytest.mark.parametrize("form", RENDERERS)
-def test_half_a_pair_and_control_characters_spoil_no_format(form: str) -> None:
+def test_unpaired_surrogates_and_control_characters_break_no_format(form: str) -> None:
     report = sample("mixed")
     report["headline"] = report["comparisons"][0]["reason"] = "half a \ud83d pair, \ufffe and \x00"
     report["comparisons"][0]["unit"] = report["headline"]
@@ -75,14 +75,14 @@ class TestCsv:
             assert row["unit"] == "µs"
 
     @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r\n=1", " =1", "\uff1d1"])
-    def test_no_cell_is_a_formula(self, text: str) -> None:
+    def test_no_cell_becomes_a_formula(self, text: str) -> None:
         report = sample("improved")
         for run in report["runs"]:
             run["host"] = text
         rows = list(csv.DictReader(io.StringIO(render(report, "csv"))))
         assert {row["host"] for row in rows} == {"'" + text.strip()}
 
-    def test_a_number_is_no_text(self) -> None:
+    def test_a_number_is_not_a_text(self) -> None:
         assert cells.text_cell("app-1") == "app-1"
         # a spreadsheet of a country with decimal commas begins a cell at a semicolon
         assert cells.text_cell('x;=HYPERLINK("http://h")') == 'x;\'=HYPERLINK("http://h")'

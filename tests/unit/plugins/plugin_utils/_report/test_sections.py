@@ -45,7 +45,7 @@ class TestDecision:
 
     @pytest.mark.parametrize("lost", ["NOT COMPARABLE", "NO DATA"])
     @pytest.mark.parametrize("verdict", ["IMPROVED", "UNCHANGED"])
-    def test_half_of_the_comparisons_lost_is_no_decision(self, verdict: str, lost: str) -> None:
+    def test_with_half_of_the_comparisons_lost_there_is_no_decision(self, verdict: str, lost: str) -> None:
         report = {**sample("improved"), "verdict": verdict}
         report["pooled"][0]["verdict"] = verdict
         judged = [item for item in report["comparisons"] if not item["control"]]

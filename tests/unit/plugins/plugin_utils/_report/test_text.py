@@ -75,7 +75,7 @@ def test_moments_and_probabilities() -> None:
     assert [text.probability(p) for p in (0.0042, 0.0001, None)] == ["0.004", "< 0.001", "–"]
 
 
-def test_an_unknown_verdict_is_no_success() -> None:
+def test_an_unknown_verdict_is_not_a_success() -> None:
     assert text.verdict_of({"verdict": "SPLENDID"}).word == "NO DATA"
     assert text.verdict_word({"verdict": "REGRESSED", "warnings": True}) == "REGRESSED"
     assert text.verdict_word({"verdict": "IMPROVED", "warnings": ["a list of the report"]}) == "IMPROVED"

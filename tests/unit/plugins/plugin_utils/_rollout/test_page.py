@@ -170,7 +170,7 @@ def test_files_are_written_with_links_to_the_reports(tmp_path: Path, monkeypatch
     assert Path(paths["md"]).read_text(encoding="utf-8") == markdown(made)
 
 
-def test_a_hostile_path_of_a_report_is_no_address_of_another_kind(tmp_path: Path) -> None:
+def test_a_hostile_path_of_a_report_does_not_become_another_kind_of_address(tmp_path: Path) -> None:
     (address,) = {*keeping.links(samples.hostile(), tmp_path).values()} - {
         *keeping.links(samples.stopped(), tmp_path).values()
     }

@@ -308,7 +308,7 @@ class TestReading:
             (None, "not a regular file"),
         ],
     )
-    def test_what_is_no_state(self, content: bytes | None, words: str, tmp_path: Path) -> None:
+    def test_what_is_not_a_state(self, content: bytes | None, words: str, tmp_path: Path) -> None:
         assert states.read(tmp_path, "smc-2026") is None
         path = tmp_path / "rollouts" / "smc-2026" / "rollout.json"
         path.parent.mkdir(parents=True)
@@ -358,7 +358,7 @@ def damaged(path: list[Any], value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("path", "value"), DAMAGE, ids=str)
-def test_schema_and_check_turn_away_the_same_damage(path: list[Any], value: Any) -> None:
+def test_schema_and_check_reject_the_same_damage(path: list[Any], value: Any) -> None:
     document = damaged(path, value)
     assert schema_errors("rollout", document) != []
     with pytest.raises(ValueError, match=r"^[a-z_]+[^ ]* (is|names) .*$|^[^ ]+ is .*; it must begin"):

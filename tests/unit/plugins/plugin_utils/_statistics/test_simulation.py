@@ -70,7 +70,7 @@ def test_pooled_values_stand_for_the_rounds_of_single_workloads():
     assert [value for _state, value in single.readings] == pytest.approx([value for _state, value in whole.readings])
 
 
-def test_a_goal_that_is_missed_is_said():
+def test_a_missed_goal_is_reported():
     def outcome(wrong):
         return trials.collect([(["IMPROVED"], 6)] * wrong + [(["UNCHANGED"], 6)] * (100 - wrong))
 
