@@ -145,7 +145,7 @@ def test_the_server_refuses_what_makes_no_sense(session, operation, details, wor
         ("qperf", {"kinds": ["latency"], "connections": [1, 10]}, r"qperf serves one connection at a time: set conn"),
     ],
 )
-def test_what_cannot_be_is_said_before_anything_is_measured(session, tool, options, words):
+def test_impossible_options_are_refused_before_anything_is_measured(session, tool, options, words):
     with pytest.raises(MeasureError, match=words):
         round_of(dict(session, tool=tool), options)
 

@@ -320,7 +320,7 @@ def test_without_smc_in_the_kernel(monkeypatch):
     assert {run["links"] for run in record["runs"]} == {None}
 
 
-def test_nobody_listens_over_smc(smc):
+def test_no_listener_over_smc(smc):
     smc(told("SMCR"))
     with pytest.raises(ConnectionRefusedError):
         transport.connect("smc", "127.0.0.1", measuring.free_port(), 2)

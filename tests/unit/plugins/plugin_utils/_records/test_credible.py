@@ -36,7 +36,7 @@ def loaded_from(tmp_path, records):
         (["after-20", "before-21"], "none of them counts", 6),
     ],
 )
-def test_a_copied_round_is_told_and_does_not_count(tmp_path, copies, counts, left):
+def test_a_copied_round_is_reported_and_does_not_count(tmp_path, copies, counts, left):
     records = [item for item in records_of(replace(BETTER, rounds=7)) if not item["workload"]["control"]]
     (first,) = (item for item in records if (item["phase"], item["round"]) == ("before", 1))
     for name in copies:
@@ -72,7 +72,7 @@ def test_times_in_the_future_are_told_and_imported_figures_may_begin_in_the_same
         ("address", ("one", "one"), "IMPROVED"),
     ],
 )
-def test_another_server_is_no_change_of_this_one(item, boots, wanted):
+def test_another_server_is_not_a_change_of_this_one(item, boots, wanted):
     records = records_of()
     for record in records:
         after = record["phase"] == "after"
