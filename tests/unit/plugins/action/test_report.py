@@ -227,7 +227,7 @@ def test_wrong_options_are_refused(arguments: dict[str, Any]) -> None:
         run(arguments)
 
 
-def test_a_full_disk_leaves_the_old_report_and_no_rubbish(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_report_and_nothing_else(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run({"results": str(results), "change": CHANGE})
     (results / CHANGE / "report.html").write_text("old")
     before = files(results / CHANGE)

@@ -303,7 +303,7 @@ def test_the_cost_of_several_hosts_is_tested_once_and_names_a_single_host():
     assert [len(host["guards"]) for host in hosts] == [0, 0, 2, 0]
 
 
-def test_a_cost_that_rose_by_chance_is_no_guard():
+def test_a_cost_that_rose_by_chance_does_not_trigger_a_guard():
     records = records_of(BETTER)
     for number, factor in ((1, 1.0), (2, 2.0), (3, 1.0), (4, 2.0), (5, 1.0), (6, 2.0)):
         spoil([r for r in records if r["round"] == number], cheaper(factor))

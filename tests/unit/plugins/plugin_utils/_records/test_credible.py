@@ -11,9 +11,9 @@ from dataclasses import replace
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import microseconds
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.credible import DAY, credible
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change, validate
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import view
 from comparing import BETTER, SAME, main, records_of, report_of, spoil
 from documents import schema_errors
@@ -36,7 +36,7 @@ def loaded_from(tmp_path, records):
         (["after-20", "before-21"], "none of them counts", 6),
     ],
 )
-def test_a_copied_round_is_told_and_does_not_count(tmp_path, copies, counts, left):
+def test_a_copied_round_is_reported_and_does_not_count(tmp_path, copies, counts, left):
     records = [item for item in records_of(replace(BETTER, rounds=7)) if not item["workload"]["control"]]
     (first,) = (item for item in records if (item["phase"], item["round"]) == ("before", 1))
     for name in copies:
@@ -72,7 +72,7 @@ def test_times_in_the_future_are_told_and_imported_figures_may_begin_in_the_same
         ("address", ("one", "one"), "IMPROVED"),
     ],
 )
-def test_another_server_is_no_change_of_this_one(item, boots, wanted):
+def test_another_server_is_not_a_change_of_this_one(item, boots, wanted):
     records = records_of()
     for record in records:
         after = record["phase"] == "after"

@@ -131,7 +131,7 @@ def test_what_is_written_fits_schema_and_check(record):
         (["tunings", 0, "sources"], {"a": 1}, "tunings[0].sources"),
     ],
 )
-def test_both_turn_away_the_same_records(path, value, named):
+def test_both_reject_the_same_records(path, value, named):
     tunings = path[0] in ("check_mode", "tunings")
     kind = "tunings" if tunings else "measurement"
     sound = factory.make_tunings("app1", "after", 1) if tunings else factory.make_record([50.0] * 6)
@@ -144,7 +144,7 @@ def test_the_schema_of_tunings_has_the_verdicts():
     assert schema_of("tunings")["$defs"]["tuning"]["properties"]["verdict"]["enum"] == list(VERDICTS)
 
 
-def test_figures_that_no_statistics_survive_and_what_is_no_record_are_turned_away():
+def test_figures_that_break_statistics_and_what_is_not_a_record_are_rejected():
     for value in (float("nan"), float("inf"), 10**400, -(10**400), True):
         record = changed(factory.make_record([50.0] * 6), ["runs", 1, "metrics", "max_us"], value)
         assert validate(record).startswith("runs[1].metrics.max_us is ")

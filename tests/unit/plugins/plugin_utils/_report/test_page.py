@@ -31,7 +31,7 @@ CSS = (Path(text.__file__).parent / "page.css").read_text(encoding="utf-8")
 VERDICT_COLOURS = ("improved", "regressed", "unchanged", "inconclusive", "incomparable", "nodata", "muted", "accent")
 
 
-def test_verdicts_are_words_and_symbols_and_warnings_are_said() -> None:
+def test_verdicts_are_words_and_symbols_and_warnings_are_shown() -> None:
     words = Page(render(sample("regressed"), "html")).words()
     assert "IMPROVED, WITH WARNINGS" in words
     assert "TCP retransmits rose from 0 in 30 runs to 420 in 30" in words

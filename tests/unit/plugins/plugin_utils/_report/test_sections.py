@@ -46,7 +46,7 @@ class TestDecision:
 
     @pytest.mark.parametrize("lost", ["NOT COMPARABLE", "NO DATA"])
     @pytest.mark.parametrize("verdict", ["IMPROVED", "UNCHANGED"])
-    def test_half_of_the_comparisons_lost_is_no_decision(self, verdict: str, lost: str) -> None:
+    def test_with_half_of_the_comparisons_lost_there_is_no_decision(self, verdict: str, lost: str) -> None:
         report = {**sample("improved"), "verdict": verdict}
         report["pooled"][0]["verdict"] = verdict
         judged = [item for item in report["comparisons"] if not item["control"]]
@@ -207,7 +207,7 @@ class TestCommands:
         assert f"stays: `{command}`.\n" in ticket
 
     @pytest.mark.parametrize("step", ["odd ` one", "a `<script>` b", "`|`"])
-    def test_what_stands_in_them_stays_text(self, step: str) -> None:
+    def test_their_content_stays_text(self, step: str) -> None:
         report = {**sample("improved"), "next_steps": [step]}
         assert "<script>" not in render(report, "html")
         assert "<script>" not in re.sub(r"`[^`]*`", "", render(report, "md"))
