@@ -108,7 +108,7 @@ EXAMPLES = r"""
   zpower.sap_tuning.measurement_report:
     change: rps-2026-11
     results: /srv/measurements
-    formats: [json, xml]
+    formats: [json, csv]
     fail_on: inconclusive
     material_pct: 3
   run_once: true

@@ -39,12 +39,16 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def test_it_writes_every_format_and_returns_the_verdict(results: Path) -> None:
-    arguments = {"results": str(results), "change": CHANGE}
+def test_it_writes_every_format_and_says_the_verdict(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = {"results": str(results), "change": CHANGE, "repeat": "make again"}
     result = run(arguments, check=True)
     assert result["changed"] is True and result["verdict"] == "IMPROVED"
     assert files(results / CHANGE) == {}
+    said: list[str] = []
+    monkeypatch.setattr(action.ActionModule, "say", lambda _self, lines: said.extend(lines))
     result = run(arguments)
+    assert said == [f"IMPROVED: {result['msg']}", str(results / CHANGE / "report.html")]
+    assert "make again" in (results / CHANGE / "report.html").read_text()
     assert result["changed"] is True
     assert not result.get("failed")
     assert result["verdict"] == result["verdict_text"] == "IMPROVED"
@@ -78,13 +82,6 @@ def test_the_page_of_a_batch_has_the_limit_of_its_guard(tmp_path: Path) -> None:
         given = {"results": str(tmp_path), "change": CHANGE, "formats": ["md"]}
         run_action(action, given, False, {"groups": {}, **trusted(variables)}, templar)
         assert ("costs more CPU time" in (tmp_path / CHANGE / "report.md").read_text()) is dearer
-
-
-def test_a_terminal_shows_the_verdict_and_the_page(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(action.ActionModule, "say", lambda _self, lines: said.extend(lines))
-    result = run({"results": str(results), "change": CHANGE})
-    assert said == [f"IMPROVED: {result['msg']}", str(results / CHANGE / "report.html")]
 
 
 def test_the_users_command_gets_the_folder(results: Path) -> None:
@@ -302,7 +299,3 @@ class TestRepeat:
         assert action.measured_by(loaded) == playbook
         assert action.measured_by(replace(loaded, records=[], tunings=[])) == "before_after"
         assert action.measured_by(replace(loaded, experiment={"any": "plan"})) == "experiment"
-
-    def test_the_report_shows_what_was_given(self, results: Path) -> None:
-        run({"results": str(results), "change": CHANGE, "repeat": "make again"})
-        assert "make again" in (results / CHANGE / "report.html").read_text()
