@@ -161,8 +161,7 @@ class ActionModule(HonestAction):
         latest = "" if days in (None, "") else (waivers.DAY + timedelta(min(int(days), LONGEST_DAYS))).isoformat()
         # one controller of several may know a part of the inventory only
         groups = {} if value_of("zpower_run") else variables.get("groups", {})
-        limits = waivers.WaiverLimits(latest, value_of(waivers.BROAD) != "fail", groups)
-        found, mistakes = waivers.parse(value, WITH_ROWS, limits)
+        found, mistakes = waivers.parse(value, WITH_ROWS, latest, value_of(waivers.BROAD) != "fail", groups)
         if mistakes and not self._task.check_mode:
             raise ValueError("; ".join(mistakes))  # before a value is set; what only looks tells them at its end
         return found, mistakes

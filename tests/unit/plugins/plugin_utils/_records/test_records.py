@@ -207,7 +207,7 @@ def test_the_folder_of_a_change_may_not_be_a_link(results, tmp_path):
     assert "does not exist" in record_files.load_change(results, "missing").problems[0]
 
 
-def test_names_that_are_no_text_and_huge_files_are_sentences(results, monkeypatch):
+def test_names_that_are_not_texts_and_huge_files_are_sentences(results, monkeypatch):
     os.close(os.open(os.fsencode(results / CHANGE / "app1") + b"/\xff.json", os.O_CREAT | os.O_WRONLY))
     (problem,) = record_files.load_change(results, CHANGE).problems
     assert problem.encode("utf-8").startswith(b"app1/\\udcff.json: left out")
