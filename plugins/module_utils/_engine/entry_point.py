@@ -6,7 +6,6 @@ import copy
 import importlib
 
 from .._host.host import Host, HostError
-from .durations import LONGEST, seconds
 from .journal import Journal
 from .places import PROBATION
 from .run import Run
@@ -118,11 +117,15 @@ def temporary(params):
     option = "lease"
     if within:
         option, checkpoint = "confirm_within", PROBATION
+        from .durations import seconds  # noqa: PLC0415
+
         try:
             lease_s = seconds(within, option)
         except ValueError as error:
             raise InputError(str(error)) from error
     if lease_s is not None:
+        from .durations import LONGEST  # noqa: PLC0415
+
         if not 0 <= lease_s <= LONGEST:
             raise InputError("%s: %d is out of range; use 0 to %d seconds" % (option, lease_s, LONGEST))
         if not checkpoint:
