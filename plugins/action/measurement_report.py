@@ -90,13 +90,13 @@ class ActionModule(ControllerAction):
 def expected_hosts(given: list[str] | None, variables: Mapping[str, Any]) -> comparing.Expected:
     """The hosts that the report must account for: ``given``, else all that the play's own variables name."""
     if given:
-        return comparing.Expected(hosts=given)
+        return given, {}
     play = [str(host) for host in variables.get("ansible_play_hosts_all") or ()]
     alive = {str(host) for host in variables.get("ansible_play_hosts") or ()}
     everybody = {str(host) for host in (variables.get("groups") or {}).get("all") or ()}
     reasons = {host: FAILED for host in play if host not in alive}
     reasons.update((host, LEFT_OUT) for host in sorted(everybody - {*play, "localhost"}))
-    return comparing.Expected(hosts=[host for host in play if host != "localhost"], reasons=reasons)
+    return [host for host in play if host != "localhost"], reasons
 
 
 def repeat_command(arguments: Mapping[str, Any], playbook: str = "before_after") -> str:

@@ -214,10 +214,9 @@ def _batches_differ(old: Sequence[Batch], new: Sequence[Batch]) -> Iterator[str]
         yield f"the batches have {sizes[1]} hosts, and had {sizes[0]}"
         return
     for before, after in zip(old, new, strict=True):
-        if set(before["hosts"]) != set(after["hosts"]):
-            yield f"batch {after['number']} has other hosts"
-        elif (before["canary"], before["group"]) != (after["canary"], after["group"]):
-            yield f"batch {after['number']} has other groups"
+        same = set(before["hosts"]) == set(after["hosts"])
+        if not same or (before["canary"], before["group"]) != (after["canary"], after["group"]):
+            yield f"batch {after['number']} has other {'groups' if same else 'hosts'}"
 
 
 def duration(seconds: object) -> str:

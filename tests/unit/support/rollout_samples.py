@@ -8,6 +8,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import plan as plans
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state
 from evidence_samples import NASTY
 
@@ -16,28 +17,46 @@ BATCHES = (["app1"], ["app2", "app3", "app4"], ["app5", "app6", "app7", "app8"],
 REGRESSED = "app3 with db, tcp_rr: REGRESSED by 9.2 %, more than the material limit of 5 %"
 
 
-def planned(batches: Any = BATCHES, **more: Any) -> Made:
-    """Return a rollout that nobody has started."""
-    hosts = [name for batch in batches for name in batch]
-    plan = {
-        "wanted": {name: "ab12" * 16 for name in hosts},
-        "tunings": {name: ["rps", "cpu_polarization"] if name == hosts[0] else ["rps"] for name in hosts},
-        "batches": [
-            {"number": number, "canary": number == 1, "group": None if number < 4 else "erp", "hosts": list(names)}
-            for number, names in enumerate(batches, 1)
-        ],
-        "soak_s": 300,
-        "confirm_within_s": 3900,
-        "guard": {"cpu_pct": 5, "workloads": ["tcp_rr"]},
+APPS = [f"app{number}" for number in range(1, 13)]
+
+
+def numbered(batches: list[list[str]], group: str | None = None) -> list[dict[str, Any]]:
+    """Return batches of these hosts, the first one the canaries."""
+    return [
+        {"number": number, "canary": number == 1, "group": group if number > 1 else None, "hosts": list(hosts)}
+        for number, hosts in enumerate(batches, 1)
+    ]
+
+
+def made_plan(**more: Any) -> dict[str, Any]:
+    return {
+        "wanted": {host: plans.wanted({"rps": {"rps_cpus": "auto"}}) for host in APPS},
+        "tunings": {host: ["rps", "smc"] for host in APPS},
+        "batches": numbered([APPS[:1], APPS[1:5], APPS[5:9], APPS[9:]]),
+        "soak_s": 600,
+        "confirm_within_s": 4200,
+        "guard": None,
         "on_failure": "back",
         "window": {
-            "not_before": "2026-11-20T21:00:00Z",
-            "not_after": "2026-11-21T03:00:00Z",
+            "not_before": "2026-11-28T21:00:00Z",
+            "not_after": "2026-11-29T03:00:00Z",
             "time_zone": "Europe/Berlin",
         },
         **more,
     }
-    return state.new("chg4711", "0.9.0", plan).document
+
+
+def planned(batches: Any = BATCHES, **more: Any) -> Made:
+    """A rollout that nobody has started."""
+    hosts = [name for batch in batches for name in batch]
+    window = {"not_before": "2026-11-20T21:00:00Z", "not_after": "2026-11-21T03:00:00Z", "time_zone": "Europe/Berlin"}
+    given = {
+        "wanted": {name: "ab12" * 16 for name in hosts},
+        "tunings": {name: ["rps", "cpu_polarization"] if name == hosts[0] else ["rps"] for name in hosts},
+        "batches": [{**one, "group": None if one["number"] < 4 else "erp"} for one in numbered(batches)],
+        **{"soak_s": 300, "confirm_within_s": 3900, "window": window, "guard": {"cpu_pct": 5, "workloads": ["tcp_rr"]}},
+    }
+    return state.new("chg4711", "0.9.0", made_plan(**{**given, **more})).document
 
 
 def concluded(made: Made) -> Made:

@@ -41,7 +41,7 @@ def smt(tmp_path):
 
 
 @pytest.mark.parametrize("wanted", [None, 2])
-def test_two_threads_are_told_and_right(smt, wanted):
+def test_two_threads_are_reported_and_right(smt, wanted):
     found = smt(lpar(), wanted)
     assert (found["verdict"], found["restart"]) == ("compliant", "none")
     assert found["reason"] == "2 of 2 possible threads per core"
@@ -110,7 +110,7 @@ def test_unknown_threads_are_no_number(smt):
         ({"/proc/cpuinfo": ""}, "AIX", "only in an LPAR of IBM Z"),
     ],
 )
-def test_where_smt_is_no_question(smt, tree, system, words):
+def test_machines_without_smt(smt, tree, system, words):
     found = smt(tree, 2, system)
     assert found["verdict"] == "not_applicable" and words in found["reason"]
     assert found["wanted"] == {"threads_per_core": 2} and found["before"]["running"] is None
@@ -231,13 +231,13 @@ def test_other_ends_of_the_way(way, interface, verdict, words):
 
 
 @pytest.mark.parametrize("system", ["Linux", "AIX"])
-def test_hipersockets_are_of_z(way, system):
+def test_only_z_has_hipersockets(way, system):
     found = way({"/proc/sysinfo": "", "/proc/cpuinfo": "processor : 0\n"} if system == "Linux" else {}, system=system)
     assert (found["verdict"], found["before"]["running"]) == ("not_applicable", None)
     assert "one IBM Z machine" in found["reason"]
 
 
-def test_the_database_host_hears_nothing(monkeypatch):
+def test_the_database_host_receives_nothing(monkeypatch):
     opened = []
 
     class Silent(socket.socket):
@@ -260,7 +260,7 @@ def test_the_database_host_hears_nothing(monkeypatch):
     assert opened == ["127.0.0.1"]
 
 
-def test_a_name_that_is_none_has_no_address():
+def test_an_invalid_name_has_no_address():
     with pytest.raises(OSError):
         checks.interface_to("x" * 80)
 

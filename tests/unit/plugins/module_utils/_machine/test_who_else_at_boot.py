@@ -99,7 +99,7 @@ def files(host):
     return [file for _what, file, _wins, _value in conflicts(host)]
 
 
-def test_a_script_in_etc_hides_that_of_the_distribution(host):
+def test_a_script_in_etc_hides_the_distributions(host):
     names = ["/NetworkManager/dispatcher.d/10-rps", "/networkd-dispatcher/routable.d/10-rps"]
     for name in names:
         host.fill("/usr/lib" + name, ECHO)
@@ -114,7 +114,7 @@ def test_a_link_and_its_target_are_one_script(host):
     assert files(host) == scripts(host) == ["/etc/sysconfig/network/scripts/rps"]
 
 
-def test_a_script_for_another_interface_is_none_for_this_one(host):
+def test_a_script_for_another_interface_does_not_count(host):
     host.fill("/etc/rc.local", ECHO.replace("hsi0", "eth0"))
     assert conflicts(host) == []
     for name in ("hsi*", "$IFACE", "${1}", "*"):
@@ -122,7 +122,7 @@ def test_a_script_for_another_interface_is_none_for_this_one(host):
         assert conflicts(host) == [("boot script", "/etc/rc.local", "possible", "f")], name
 
 
-def test_what_is_no_script_is_not_read(host):
+def test_what_is_not_a_script_is_not_read(host):
     host.fill("/etc/sysconfig/network/if-up.d/large", ECHO + "\n" + "#" * (256 * 1024))
     os.makedirs(host.path("/etc/NetworkManager/dispatcher.d/rps_cpus.d"))
     os.mkfifo(host.path("/etc/NetworkManager/dispatcher.d/pipe"))

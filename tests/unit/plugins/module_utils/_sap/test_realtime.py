@@ -290,7 +290,7 @@ def test_everything_that_is_missing_is_named_at_once(machine):
     ("runtime", "words"),
     [("950000", ["leave 5 % of the CPU time"]), ("-1", ["block all other processes"]), ("0", []), ("", [])],
 )
-def test_what_realtime_leaves_to_others_is_said(machine, runtime, words):
+def test_what_realtime_leaves_to_others_is_reported(machine, runtime, words):
     # kernels before 6.12, and those that group real-time processes
     found = realtime.remarks(machine({RUNTIME: runtime + "\n"}))
     assert [word in sentence for word, sentence in zip(words, found)] == [True] * len(words) == [True] * len(found)

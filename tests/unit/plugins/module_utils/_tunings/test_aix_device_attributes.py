@@ -267,7 +267,7 @@ def test_bad_input(host, devices, words):
 
 
 @pytest.mark.parametrize("devices, names", [({}, ["devices"]), ({"sys0": {"a": 1}, "ent0": {}}, ["ent0", "sys0"])])
-def test_a_host_that_is_no_aix_is_not_applicable(host, monkeypatch, devices, names):
+def test_a_host_that_is_not_aix_is_not_applicable(host, monkeypatch, devices, names):
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     result = run(host, devices=devices)
     assert verdicts(result) == dict.fromkeys(names, "not_applicable") and "AIX only" in result["tuning"][0]["reason"]

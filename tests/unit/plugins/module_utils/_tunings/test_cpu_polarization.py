@@ -200,7 +200,7 @@ def test_busy_with_cpus_that_are_vertical_already_is_success(tmp_path):
     found = record(host)
     assert found["before"]["running"] == {"dispatching": "vertical"} and host.log == []
     assert found["verdict"] == "changed" and found["after"]["stored"] == {"tmpfiles.d": "vertical"}
-    # what someone else switches is left alone by the way back
+    # what someone else switches is left alone by the rollback
     host.fill(DISPATCHING, "1")
     record(host, mode="horizontal")
     host.put(DISPATCHING, "1")

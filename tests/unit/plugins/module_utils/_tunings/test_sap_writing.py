@@ -176,7 +176,7 @@ def test_a_link_inside_the_profile_folder_is_followed_and_stays(host, there):
     assert host.data(PROFILES + there) == NEW
 
 
-def test_a_link_out_of_the_profile_folder_is_refused_on_the_way_back_too(host):
+def test_a_link_out_of_the_profile_folder_is_refused_on_the_rollback_too(host):
     run(host)
     os.rename(host.path(D00), host.path("/sapmnt/elsewhere"))
     os.symlink("../../elsewhere", host.path(D00))

@@ -106,7 +106,7 @@ def test_values_are_set_kept_and_taken_back(host):
     assert ("mount", "-o", "remount,nosuid,nodev,size=40894464k", "/dev/shm") in host.log
     again = run(host, state="present")
     assert not again["changed"] and {one["verdict"] for one in again["tuning"]} == {"compliant", "not_applicable"}
-    # the way back knows the values of other releases
+    # the rollback knows the values of other releases
     release = host.read("/etc/os-release")
     host.fill("/etc/os-release", RELEASES["RHEL 9"])
     restored = run(host, state="restored", items=[])
@@ -408,7 +408,7 @@ def test_a_host_without_the_tmpfs_is_unsupported(host, mounts):
     assert present(host)["/dev/shm"]["verdict"] == "unsupported"
 
 
-def test_a_damaged_name_in_a_journal_does_not_stop_the_way_back(host):
+def test_a_damaged_name_in_a_journal_does_not_stop_the_rollback(host):
     present(host, items=list(ITEMS))
     text = host.read(JOURNAL)
     # all values of a real journal are legible

@@ -29,9 +29,7 @@ REPEAT = f"ansible-playbook -i 'my inventory' --limit sap zpower.sap_tuning.befo
 SMALL = factory.Plan(hosts=("app1", "app2", "app3"))
 
 
-def steps_of(
-    plan: factory.Plan, repeat: str = REPEAT, expected: Expected | None = None, tuned: bool = True
-) -> list[str]:
+def steps_of(plan: factory.Plan, repeat: str = REPEAT, expected: Expected = ((), {}), tuned: bool = True) -> list[str]:
     loaded = factory.load(factory.make_change(plan), factory.change_tunings(plan) if tuned else ())
     found: list[str] = compare_change(loaded, expected, Options(repeat=repeat))["next_steps"]
     return found
@@ -65,7 +63,7 @@ def test_what_got_better_is_watched_and_what_made_no_difference_can_go() -> None
 @pytest.mark.parametrize(
     ("effect", "begin"), [(0.3, "Take the change back"), (-0.3, "Keep the change."), (0.0, "Keep the change only if")]
 )
-def test_a_change_that_was_none_of_our_tunings_is_no_business_of_our_playbooks(effect: float, begin: str) -> None:
+def test_our_playbooks_do_not_handle_a_change_that_was_not_our_tuning(effect: float, begin: str) -> None:
     plan = replace(SMALL, effect=effect, session_noise=0.001, run_noise=0.001)
     (step,) = steps_of(plan, "ansible-playbook -i inv zpower.sap_tuning.measure", tuned=False)
     assert step.startswith(begin)
@@ -128,7 +126,7 @@ def test_too_few_rounds_and_noise_say_how_many_to_ask_for() -> None:
 
 
 def test_without_any_record_the_measurement_is_named() -> None:
-    see, measure = compare_change(factory.load([]), Expected(hosts=["app1"]))["next_steps"]
+    see, measure = compare_change(factory.load([]), (["app1"], {}))["next_steps"]
     assert "Not measured" in see
     assert commands([measure]) == ["ansible-playbook zpower.sap_tuning.before_after -e zpower_change=rps-2026-11-2"]
     # what was measured elsewhere has no command of ours
@@ -153,7 +151,7 @@ def test_only_plain_names_get_into_a_command(hosts: list[str], limit: str) -> No
 
 
 @pytest.mark.parametrize("repeat", ["", "sh -c 'rm'", "ansible-playbook 'open", "ansible-playbook `id` x"])
-def test_a_repeat_that_is_no_command_of_ours_is_not_repeated(repeat: str) -> None:
+def test_a_repetition_that_is_not_our_command_is_not_repeated(repeat: str) -> None:
     assert command(repeat, "verify") == "ansible-playbook zpower.sap_tuning.verify"
     assert commands(steps_of(replace(SMALL, rounds=3), repeat))[0].startswith(
         "ansible-playbook zpower.sap_tuning.before_after -e"

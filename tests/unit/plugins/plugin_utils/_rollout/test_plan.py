@@ -15,7 +15,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import windows
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rollout_plans import APPS, made_plan, numbered
+from rollout_samples import APPS, made_plan, numbered
 
 NOW = datetime(2026, 11, 28, 20, 0, tzinfo=timezone.utc)
 GROUPS = {"erp": APPS[:6], "bw": [*APPS[5:9], "db1"], "dev": ["dev1"]}
@@ -236,7 +236,7 @@ class TestDifferences:
         if "collection" not in more:
             assert (plans.fingerprint(old) != plans.fingerprint(new)) == bool(told)
 
-    def test_values_and_tunings_of_hosts_of_which_five_are_told(self) -> None:
+    def test_values_and_tunings_of_hosts_are_told_for_five(self) -> None:
         old = made_plan(collection="0.9.0")
         new = copy.deepcopy(old)
         new["wanted"]["app3"] = "another"
