@@ -22,7 +22,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import ker
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import (
     boot_sources,
-    diag_204,
+    capacity,
     facts,
     hardware,
     other_settings,
@@ -222,7 +222,7 @@ OF_TEXT: dict[str, tuple[Callable[[str], object], Sequence[bytes], Allowed]] = {
     "rows of YAML": (_import_rows.from_yaml, [*IMPORTS, *JSONS[-2:]], ROWS),
 }
 OF_BYTES: dict[str, tuple[Callable[[bytes], object], Sequence[bytes], Allowed]] = {
-    "diag_204.parse": (diag_204.parse, [pr_sm.HERCULES, DIAG_204], NUMBERS),
+    "diag_204.parse": (capacity.parse_diag_204, [pr_sm.HERCULES, DIAG_204], NUMBERS),
     "smc_sockets.parse": (smc_sockets.parse, NETLINK[:1], SYSTEM),
     "netlink.messages": (netlink.messages, NETLINK, SYSTEM),
     "netlink.attributes": (netlink_attributes, NETLINK, SYSTEM),
