@@ -15,14 +15,14 @@ from typing import Any
 import captured
 import pr_sm
 import smckernel
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup, system, tunables
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup, tunables
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists, drop_ins, netlink
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import kernel as running_kernel
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import (
     boot_sources,
-    diag_204,
+    capacity,
     facts,
     hardware,
     other_settings,
@@ -172,7 +172,7 @@ OF_TEXT: dict[str, tuple[Callable[[str], object], Sequence[bytes], Allowed]] = {
     "kernel.parse_os_release": (running_kernel.parse_os_release, OS_RELEASE, NONE),
     "facts.kernel_parameters": (facts.kernel_parameters, COMMAND_LINE, NONE),
     "services.parse_cpuplugd_version": (services.parse_cpuplugd_version, CPUPLUGD, NONE),
-    "_aix.system.parse_level": (system.parse_level, [b"7200-02-01-1731\n", b"7300-01\n", *AIX], NONE),
+    "_aix.devices.parse_level": (devices.parse_level, [b"7200-02-01-1731\n", b"7300-01\n", *AIX], NONE),
     "_aix.devices.parse_devices": (devices.parse_devices, AIX, NONE),
     "_aix.devices.parse_listing": (devices.parse_listing, AIX, NONE),
     "_aix.devices.parse_legal": (lambda text: devices.allows(devices.parse_legal(text), "12"), AIX, NONE),
@@ -222,7 +222,7 @@ OF_TEXT: dict[str, tuple[Callable[[str], object], Sequence[bytes], Allowed]] = {
     "rows of YAML": (_import_rows.from_yaml, [*IMPORTS, *JSONS[-2:]], ROWS),
 }
 OF_BYTES: dict[str, tuple[Callable[[bytes], object], Sequence[bytes], Allowed]] = {
-    "diag_204.parse": (diag_204.parse, [pr_sm.HERCULES, DIAG_204], NUMBERS),
+    "diag_204.parse": (capacity.parse_diag_204, [pr_sm.HERCULES, DIAG_204], NUMBERS),
     "smc_sockets.parse": (smc_sockets.parse, NETLINK[:1], SYSTEM),
     "netlink.messages": (netlink.messages, NETLINK, SYSTEM),
     "netlink.attributes": (netlink_attributes, NETLINK, SYSTEM),

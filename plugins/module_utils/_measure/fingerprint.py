@@ -5,8 +5,7 @@
 import os
 import platform
 
-from .._aix.devices import ADDRESSES, ENABLED, PORTS, Devices, empty_lists, is_smc_r
-from .._aix.system import is_aix
+from .._aix.devices import ADDRESSES, ENABLED, PORTS, Devices, empty_lists, is_aix, is_smc_r
 from .._host.host import HostError
 from .._host.kernel import boot_id
 from .._machine.capacity import capacity

@@ -10,7 +10,6 @@ import re
 from abc import abstractmethod
 
 from .._aix import devices, startup
-from .._aix.system import is_aix
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.host import HostError
 
@@ -81,7 +80,7 @@ class DeviceTuning(Tuning):
     # which devices
 
     def select(self):
-        if not is_aix():
+        if not devices.is_aix():
             reason = "devices with attributes in an ODM exist on AIX only"
             return [Subject(name, verdict="not_applicable", reason=reason) for name in self.names()]
         self._asked = self.requests()

@@ -9,7 +9,7 @@ import contextlib
 import errno
 import re
 
-from .._aix import devices, startup, system, tunables
+from .._aix import devices, startup, tunables
 from .._aix.tunables import DEFAULT, LIVE_UPDATE, NEXT_BOOT, number
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.drop_ins import temporaries
@@ -110,7 +110,7 @@ class AixTunables(Tuning):
     def select(self):
         self._left, names = {}, sorted(map(str, self.params["values"])) or ["tunables"]
         self._asked = {key: parse_entry(key, given) for key, given in self.params["values"].items()}
-        reason = "" if system.is_aix() else "the tunables of no, vmo, schedo, ioo, raso and nfso exist on AIX only"
+        reason = "" if devices.is_aix() else "the tunables of no, vmo, schedo, ioo, raso and nfso exist on AIX only"
         if not reason:
             if not self._asked:
                 raise InputError("values: nothing to set, give tunables as {no.NAME: {value: 1, reason: TEXT}}")
@@ -212,7 +212,7 @@ class AixTunables(Tuning):
         return subject
 
     def _has_live_update(self):
-        level = system.level(self.host)
+        level = devices.level(self.host)
         return level is None or level.release >= _LIVE_UPDATE_RELEASE
 
     def _remarks(self, name, row, entry):

@@ -16,15 +16,21 @@ from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning,
 from .._host import cpu_lists
 from .._host.drop_ins import DropIn
 from .._host.host import HostError
-from .._machine.other_settings import at_boot
+from .._machine.other_settings import SystemKnob, at_boot
 from ._rps.cpus import UNITS, Cpus
-from ._rps.flow_entries import FLOW_ENTRIES, FLOW_FILE, FlowEntries, rounded, same_parsed
 from ._rps.interfaces import NET, Interfaces, queue_path
 from ._rps.stored import RULES, RULES_HEADER, Others, queues_at_boot, rules, values_of
+from ._sysctls import SysctlTuning
+from ._system import sysctl_path
 
 # the journal's key of a queue's value; it ends with the device's identity if another device has the name now
 _KEY = re.compile(r"^%s/([^/]+)/(queues/rx-[0-9]+/(\w+))( of .*)?\Z" % NET)
 
+FLOW_ENTRIES = "net.core.rps_sock_flow_entries"
+FLOW_FILE = sysctl_path(FLOW_ENTRIES)
+_SETS_FLOWS = re.compile(
+    r"""echo\s+["']?(\d+)["']?\s*>\s*\S*rps_sock_flow_entries|rps_sock_flow_entries\b(?:\s*[=:]\s*["']?(\d+)\b)?"""
+)
 # Entries of the flow table with flow_steering; each receive queue of an interface has its share of them: Linux 6.12,
 # Documentation/networking/scaling.rst, RFS, suggested configuration (7.2 has 65536).
 FLOW_TABLE = 32768
@@ -36,6 +42,19 @@ _ERRORS = {
     errno.EOVERFLOW: "the mask names a CPU that this kernel cannot have",
     errno.EINVAL: "the kernel refuses it: all its CPUs are isolated (isolcpus, nohz_full), or it is too large",
 }
+
+
+def rounded(number):
+    """The kernel rounds flow tables up to a power of two; 0 stays 0."""
+    return 1 << (number - 1).bit_length() if number > 0 else 0
+
+
+def same_parsed(parse, one, other):
+    """Whether two texts are the same value; texts that are not values must be equal."""
+    try:
+        return parse(one) == parse(other)
+    except (ValueError, TypeError, AttributeError):
+        return one == other
 
 
 class Rps(Tuning):
@@ -275,3 +294,38 @@ class Rps(Tuning):
     @staticmethod
     def _mask(text):
         return cpu_lists.parse_mask(text) if text else 0
+
+
+class FlowEntries(SysctlTuning):
+    """The part of the tuning that is the flow table of Receive Flow Steering, of which a system has one."""
+
+    name = "rps"
+    subject = FLOW_ENTRIES
+    paths = {FLOW_ENTRIES: FLOW_FILE}
+    defaults = {FLOW_ENTRIES: "0"}
+    stored_as = "sysctl.d"
+    header = "# Receive Flow Steering, kept by zpower.sap_tuning.rps: change it there, not here.\n"
+
+    def requested(self):
+        number = self.params["sock_flow_entries"]
+        return {} if number is None else {FLOW_ENTRIES: str(rounded(number))}
+
+    def refusal(self):
+        lacks = self.host.value(FLOW_FILE) is None
+        return ("unsupported", "this kernel or network namespace has no %s" % FLOW_ENTRIES) if lacks else (None, "")
+
+    def running_knobs(self):
+        return [Knob(FLOW_FILE, RUNNING, "value", FLOW_ENTRIES, self.host.value(FLOW_FILE))]
+
+    def system_knob(self, item):
+        return SystemKnob(FLOW_ENTRIES, FLOW_FILE, _SETS_FLOWS, self.file("sysctl.d"))
+
+    def want(self, subject):
+        super().want(subject)
+        subject.wanted["state"] = self.params["state"]
+
+    def needless(self, subject, knob, item, value):
+        return False
+
+    def alike(self, item, one, other):
+        return same_parsed(int, one, other)

@@ -4,8 +4,7 @@
 
 import re
 
-from .._aix import system
-from .._aix.devices import ADDRESSES, ENABLED, PORTS, UnknownAttributeError, empty_lists, is_smc_r
+from .._aix.devices import ADDRESSES, ENABLED, PORTS, UnknownAttributeError, empty_lists, is_smc_r, level
 from .._engine.records import SMC_R
 from .._engine.tuning import InputError
 from ._aix_devices import DeviceTuning, check_name, texts
@@ -138,9 +137,9 @@ class SmcR(DeviceTuning):
         return [one.name for one in self.devices.devices() if is_smc_r(one.name)]
 
     def refusal(self, name):
-        level, device, reason = system.level(self.host), self.devices.device(name), ""
-        if level is not None and (level.release, level.technology) < _FIRST_LEVEL:
-            reason = "SMC-R needs AIX 7200-02 or later (with VLANs 7200-03), this is %s: update AIX" % level.text
+        found, device, reason = level(self.host), self.devices.device(name), ""
+        if found is not None and (found.release, found.technology) < _FIRST_LEVEL:
+            reason = "SMC-R needs AIX 7200-02 or later (with VLANs 7200-03), this is %s: update AIX" % found.text
         elif device is None and self._present():
             reason = "there is no device %s; lsdev lists %s" % (name, ", ".join(self._present()))
         elif device is None:

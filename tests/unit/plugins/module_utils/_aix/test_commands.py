@@ -6,7 +6,7 @@ import errno
 
 import pytest
 from aix import BUSY, AixHost, Device, aligned
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup, system
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import devices, startup
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 
 
@@ -150,7 +150,7 @@ def test_every_command_has_a_time_limit_and_a_timeout_is_an_error(host):
         ask("smcr0", "enabled")
     aix.attributes("smcr0")
     aix.change("smcr0", {"enabled": "1"})
-    system.level(host)
+    devices.level(host)
     # those of Host.run() itself are for quick programs
     assert len(host.limits) == 8 and all(30 < limit <= 900 for limit in host.limits)
     host.answers["chdev", "-l"] = HostError("chdev did not answer within 900 s", errno.ETIMEDOUT)
@@ -168,7 +168,7 @@ def test_every_command_has_a_time_limit_and_a_timeout_is_an_error(host):
     ],
 )
 def test_levels(out, level):
-    assert system.parse_level(out) == level
+    assert devices.parse_level(out) == level
 
 
 FAILED = Result(1, "7200-02\n", "oslevel: failed\n")
@@ -181,7 +181,7 @@ LATE = HostError("oslevel did not answer within 180 s", errno.ETIMEDOUT)
 )
 def test_oslevel_that_says_nothing_is_asked_in_another_way(host, answers, technology):
     host.answers["oslevel", "-s"], host.answers["oslevel", "-r"] = answers
-    found = system.level(host)
+    found = devices.level(host)
     assert (found and found.technology) == technology
     assert host.calls == [["oslevel", "-s"], ["oslevel", "-r"]]
 

@@ -16,7 +16,6 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import (
     capacity,
     checks,
-    diag_204,
     entitlement,
     facts,
     hardware,
@@ -56,8 +55,8 @@ def cores_by_level(host):
 
 
 def plant(host, data):
-    os.makedirs(os.path.dirname(host.path(diag_204.FILE)), exist_ok=True)
-    with open(host.path(diag_204.FILE), "wb") as stream:
+    os.makedirs(os.path.dirname(host.path(capacity.FILE)), exist_ok=True)
+    with open(host.path(capacity.FILE), "wb") as stream:
         stream.write(data)
 
 
@@ -133,7 +132,7 @@ def test_cores_are_told_by_their_sockets_or_else_by_their_cpus(tmp_path):
 
 
 def test_horizontal_cores_tell_nothing_and_the_sentence_says_why(tmp_path, monkeypatch):
-    monkeypatch.setattr(diag_204, "os", pr_sm.Debugfs(open=errno.EACCES))
+    monkeypatch.setattr(capacity, "os", pr_sm.Debugfs(open=errno.EACCES))
     found = capacity.capacity(VerticalLpar(tmp_path, mode="horizontal"), "Linux")
     assert found["sentence"] == (
         "horizontal: each of the 16 cores has the same share; how much is not visible (weights are in a file that only "
@@ -143,7 +142,7 @@ def test_horizontal_cores_tell_nothing_and_the_sentence_says_why(tmp_path, monke
 
 
 def test_dedicated_cores_need_no_weight(host, monkeypatch):
-    monkeypatch.setattr(diag_204, "os", None)
+    monkeypatch.setattr(capacity, "os", None)
     for old, new in (("Dedicated:  0", "Dedicated:  16"), ("Shared:     16", "Shared:     0")):
         host.fill("/proc/sysinfo", host.read("/proc/sysinfo").replace(old, new))
     found = capacity.capacity(host, "Linux")
@@ -155,7 +154,7 @@ def test_dedicated_cores_need_no_weight(host, monkeypatch):
     "program, name", [("z/VM    7.3.0", "z/VM"), ("KVM/Linux", "KVM"), ("Other 1", "the hypervisor")]
 )
 def test_of_a_guest_nothing_is_known_and_nothing_is_read(host, monkeypatch, program, name):
-    monkeypatch.setattr(diag_204, "os", None)
+    monkeypatch.setattr(capacity, "os", None)
     host.fill("/proc/sysinfo", ZVM.replace("z/VM    7.3.0", program))
     found = capacity.capacity(host, "Linux")
     assert found["why"] == found["sentence"] == "data of an LPAR are those of %s here, not of this guest" % name
@@ -252,7 +251,7 @@ def test_dedicated_cores_beside_shared_ones_are_one_each(host):
 
 def test_the_answer_of_the_emulator():
     """It proves the reader, not the arithmetic: there no CPU counts as online, and its two weights differ."""
-    found = diag_204.parse(pr_sm.HERCULES)
+    found = capacity.parse_diag_204(pr_sm.HERCULES)
     assert len(pr_sm.HERCULES) == 4160
     assert found == ([("CP", False, False, 100, 1000, None, None)] * 2, None, [], None)
 
@@ -276,7 +275,7 @@ def test_the_answer_of_the_emulator():
 def test_a_damaged_file_is_refused(host, damage):
     data = damage(file_of([lpar("A", OWN)], physical=MACHINE))
     with pytest.raises(ValueError, match="version|block|which LPAR"):
-        diag_204.parse(data)
+        capacity.parse_diag_204(data)
 
 
 WHOLE = file_of([lpar("A", OWN)], physical=MACHINE)
@@ -294,7 +293,7 @@ WHOLE = file_of([lpar("A", OWN)], physical=MACHINE)
 )
 def test_a_file_that_is_cut_is_read_again(host, monkeypatch, contents, reads, entitled):
     kernel = pr_sm.Debugfs(*contents)
-    monkeypatch.setattr(diag_204, "os", kernel)
+    monkeypatch.setattr(capacity, "os", kernel)
     found = capacity.capacity(host, "Linux")
     assert found["entitled_cores"] == entitled
     assert found["source"] == ("diag_204" if entitled else "polarization")
@@ -316,7 +315,7 @@ def test_a_file_that_is_cut_is_read_again(host, monkeypatch, contents, reads, en
 )
 def test_each_error_costs_only_the_weights(host, monkeypatch, call, number, why):
     kernel = pr_sm.Debugfs(b"", **{call: number})
-    monkeypatch.setattr(diag_204, "os", kernel)
+    monkeypatch.setattr(capacity, "os", kernel)
     found = capacity.capacity(host, "Linux")
     assert found["why"].startswith(why) and found["entitled_range"] == [3.0, 3.5]
     assert kernel.closed == ([1] if call == "read" else [])
@@ -326,7 +325,7 @@ def test_each_error_costs_only_the_weights(host, monkeypatch, call, number, why)
 
 
 @pytest.mark.parametrize(
-    "data, why, cores", [(None, "not in this capture: " + diag_204.FILE, None), (WHOLE, None, 16.0)]
+    "data, why, cores", [(None, "not in this capture: " + capacity.FILE, None), (WHOLE, None, 16.0)]
 )
 def test_the_facts_of_captures_have_the_reason(tmp_path, data, why, cores):
     captured.grow(tmp_path, captured.entries("lpar-linux-6.12-vertical"))
@@ -371,7 +370,7 @@ def test_a_record_holds_the_entitlement(host, monkeypatch):
     assert fingerprint.fingerprint("", "", host.root)["entitlement"] == "3.2 cores (diag_204)"
     names.machine = "x86_64"
     assert "entitlement" not in fingerprint.fingerprint("", "", host.root)
-    os.unlink(host.path(diag_204.FILE))
+    os.unlink(host.path(capacity.FILE))
     host.entitle(SPLIT[:4] * 4)
     capacity.capacity.cache_clear()
     assert fingerprint.entitlement(host.root, "Linux") == "8.0 cores (polarization)"
