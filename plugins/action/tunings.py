@@ -48,7 +48,7 @@ for role in WITH_ROWS:
 class ActionModule(HonestAction):
     _supports_diff = True
 
-    def perform(self, given: dict[str, Any]) -> dict[str, Any]:
+    def perform(self, given: dict[str, object]) -> dict[str, object]:
         # -v shows all rows of the table, and not the whole result
         quiet = {"_ansible_verbose_override": True} if self._display.verbosity < 2 else {}
         arguments = self._arguments(given)
@@ -93,7 +93,9 @@ class ActionModule(HonestAction):
         bad = result["errors"] + (drift if arguments["drift"] == "fail" else demanded) + bad
         if arguments["preflight"]:
             result["preflight"] = [*answer.get("preflight", []), *of_platform(rows)]
-        evidence: dict[str, Any] = {name: result[name] for name in ("tunings", "errors", "platform") if name in result}
+        evidence: dict[str, object] = {
+            name: result[name] for name in ("tunings", "errors", "platform") if name in result
+        }
         evidence |= {"tuning": rows, "drift": drift, "waivers": uses, "problems": problems}
         result |= {"drift": drift, "failing": bad, "msg": "; ".join(bad) or result["msg"], "deferred": deferred}
         result |= {"failed": bool(bad) and arguments["fail"] and not deferred, "throttle": throttle}
@@ -109,7 +111,7 @@ class ActionModule(HonestAction):
             result = {name: value for name, value in result.items() if name not in FOR_TASKS - needed}
         return {**quiet, **result}
 
-    def _arguments(self, variables: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(self, variables: dict[str, object]) -> dict[str, Any]:
         """Return the options; a task of a role leaves some out, because templates would cost more than the call."""
         role, value_of, asked = self.own_role(), templated(self._templar, variables), {}
         if role in ("tune", "verify"):
@@ -142,11 +144,11 @@ class ActionModule(HonestAction):
             fitting = ", ".join([*known, "all", "tagged"])
             raise ValueError(f"nothing was done: --tags {','.join(sorted(asked))} matches none of {fitting}")
 
-    def _rollback(self, variables: Mapping[str, Any]) -> bool:
+    def _rollback(self, variables: Mapping[str, object]) -> bool:
         """Whether everything is taken back. Then waivers and the requests to the platform do not count."""
         return bool(boolean(templated(self._templar, variables)("zpower_rollback"), strict=False))
 
-    def _strict(self, variables: Mapping[str, Any]) -> list[str]:
+    def _strict(self, variables: Mapping[str, object]) -> list[str]:
         """The verdicts that only report, and fail on this host."""
         value_of = templated(self._templar, variables)
         return [] if self._rollback(variables) else [n for n in waiving.REPORTED if value_of(f"zpower_{n}") == "fail"]
@@ -164,14 +166,16 @@ class ActionModule(HonestAction):
             raise ValueError("; ".join(mistakes))  # before a value is set; what only looks tells them at its end
         return found, mistakes
 
-    def _platform(self, names: list[str], arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _platform(
+        self, names: list[str], arguments: Mapping[str, Any], variables: Mapping[str, Any]
+    ) -> dict[str, object]:
         """Return the arguments of the platform check of these tunings, none if it is not chosen."""
         if not arguments["check_platform"] or not self._tagged("platform", variables):
             return {}
         asked = {} if self._rollback(variables) else self._platform_options(variables)
         return {"check_platform": True, "platform": {**asked, "tunings": names, **arguments["platform"]}}
 
-    def _platform_options(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _platform_options(self, variables: Mapping[str, object]) -> dict[str, object]:
         """Return the options of the platform check, without the tunings, which this task knows."""
         names = [name for name in role_specs("platform") if name != "platform_tunings"]
         with scope(self._templar, {**role_values("platform"), **variables}) as value_of:
@@ -185,8 +189,8 @@ class ActionModule(HonestAction):
         return runs(own | {name}, variables.get("ansible_run_tags", ("all",)), variables.get("ansible_skip_tags", ()))
 
     def _options(
-        self, names: Iterable[str], variables: Mapping[str, Any]
-    ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+        self, names: Iterable[str], variables: Mapping[str, object]
+    ) -> tuple[dict[str, dict[str, object]], dict[str, str]]:
         """({name: options of its module}, {name: a mistake in one of its variables})."""
         options, mistakes = {}, {}
         for name in names:

@@ -38,6 +38,8 @@ _link()
 for folder in (os.path.dirname(HERE), COLLECTIONS, os.path.join(HERE, "support")):
     if folder not in sys.path:
         sys.path.insert(0, folder)
+PROGRAMS = ("docs", "demo", "evidence", "faults", "fuzz", "simulate")
+sys.path += [os.path.join(os.path.dirname(HERE), name) for name in PROGRAMS]
 
 import homes  # noqa: E402
 

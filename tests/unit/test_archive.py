@@ -11,12 +11,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 import yaml
+from links import local_links
 
 TOP = Path(__file__).parents[2]
-sys.path.append(str(TOP / "tests" / "docs"))
-
-from links import local_links  # noqa: E402
-
 GALAXY = yaml.safe_load((TOP / "galaxy.yml").read_text(encoding="utf-8"))
 
 

@@ -4,10 +4,10 @@
 
 import json
 import re
-import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import generate
 import jinja2
 import playing
 import pytest
@@ -18,10 +18,6 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variabl
 from sites import COMPLIANT, Site
 
 TOP = Path(__file__).parents[2]
-sys.path.append(str(TOP / "tests"))
-
-import generate  # noqa: E402  (it lies beside what uses it without pytest)
-
 AWX, MODULES = TOP / "docs" / "awx", TOP / ".cache/awx/ansible_collections/awx/awx/plugins/modules"
 TASKS, SETTINGS = (DataLoader().load_from_file(str(AWX / name)) for name in ("objects.yml", "workflows.yml"))
 TEMPLATES = yaml.safe_load((AWX / "job_templates.yml").read_text())["awx_job_templates"]

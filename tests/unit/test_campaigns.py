@@ -8,16 +8,14 @@ import os
 import sys
 from pathlib import Path
 
+import cases
+import injection
+import processes
 import pytest
+import story as demo
+import trees
 
 TESTS = Path(__file__).parents[1]
-sys.path += [str(TESTS / name) for name in ("faults", "fuzz", "evidence", "demo", "")]
-
-import cases  # noqa: E402  (they lie beside what uses them without pytest)
-import injection  # noqa: E402
-import processes  # noqa: E402
-import story as demo  # noqa: E402
-import trees  # noqa: E402
 
 
 def loaded(path):

@@ -4,16 +4,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path, PurePosixPath
 
+import links
+import make_site
 import pytest
 
 TOP = Path(__file__).parents[2]
-sys.path.append(str(TOP / "tests" / "docs"))
-
-import links  # noqa: E402  (they lie beside what uses them without pytest)
-import make_site  # noqa: E402
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import generate  # noqa: E402  (it lies beside what uses it without pytest)
+import generate
 
 
 def test_make_generate_changes_nothing() -> None:

@@ -10,19 +10,15 @@ import contextlib
 import re
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
+import parsers
 import pytest
-
-sys.path += [str(Path(__file__).parents[1] / name) for name in ("faults", "fuzz", "")]
-
-import parsers  # noqa: E402  (it lies beside what uses it without pytest)
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import startup  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import access_lists, drop_ins  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import other_settings  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps import stored  # noqa: E402
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows  # noqa: E402
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._aix import startup
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import access_lists, drop_ins
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import other_settings
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps import stored
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows
 
 LONG, LONGEST = 1 << 16, 1 << 20
 UNITS = [

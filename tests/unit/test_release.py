@@ -9,20 +9,16 @@ import hashlib
 import io
 import json
 import re
-import sys
 import tarfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+import release
 import yaml
 from packaging.version import Version
 
 TOP = Path(__file__).resolve().parents[2]
-sys.path.append(str(TOP / "tests"))
-
-import release  # noqa: E402
-
 CHANGELOG = {
     "releases": {
         "0.9.0": {"fragments": ["1-a.yml"], "modules": [{"name": "rps"}], "plugins": {"lookup": [{"name": "tunings"}]}},

@@ -5,16 +5,11 @@
 from __future__ import annotations
 
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from places import CHECKOUT
-
-sys.path.append(str(CHECKOUT / "tests"))
-
-import sessions  # noqa: E402
+import sessions
 
 
 @pytest.fixture(autouse=True)

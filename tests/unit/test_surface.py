@@ -5,15 +5,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import surface
 from packaging.version import Version
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import surface  # noqa: E402  (it lies beside what uses it without pytest)
 
 NOW = surface.surface()
 

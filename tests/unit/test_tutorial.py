@@ -11,10 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-import tutorial  # noqa: E402  (it lies beside what uses it without pytest)
+import tutorial
 
 pytestmark = pytest.mark.nightly
 TOOLS = tutorial.HERE / ".venv" / "bin"

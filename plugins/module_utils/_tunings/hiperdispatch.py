@@ -44,10 +44,8 @@ class Hiperdispatch(SysctlTuning):
 
     def requested(self):
         found = {KEY: str(int(self.params["enabled"]))}
-        for option, limits in self.table.items():
-            if self.params[option] is not None:
-                found["hd_" + option] = number_in(option, self.params[option], limits)
-        return found
+        given = [(option, self.params[option]) for option in self.table if self.params[option] is not None]
+        return dict(found, **{"hd_" + option: number_in(option, one, self.table[option]) for option, one in given})
 
     # observe
 

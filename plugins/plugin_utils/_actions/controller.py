@@ -25,7 +25,7 @@ RESULTS = {"type": "path", "default": "results"}
 """The option that all these modules have from the documentation fragment ``controller``."""
 
 
-def argument_spec(documentation: str) -> dict[str, dict[str, Any]]:
+def argument_spec(documentation: str) -> dict[str, dict[str, object]]:
     """The argument spec of a module with the documentation fragment ``controller``."""
     return {"results": RESULTS, **documented(documentation)}
 
@@ -36,7 +36,7 @@ def documented(documentation: str) -> dict[str, dict[str, Any]]:
     return {name: {part: option[part] for part in PARTS if part in option} for name, option in options.items()}
 
 
-def of_role(role: str) -> dict[str, dict[str, Any]]:
+def of_role(role: str) -> dict[str, dict[str, object]]:
     """The argument spec of the variables of a role, without its name in front, from its argument_specs.yml.
 
     A default that is a template belongs to the role alone.
@@ -106,11 +106,11 @@ class HonestAction(ActionBase):
     TRANSFERS_FILES = False
     _supports_check_mode = True
 
-    def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
+    def perform(self, given: dict[str, object]) -> Mapping[str, object]:
         """The result, from the variables of the task."""
         raise NotImplementedError
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(self, tmp: Any = None, task_vars: dict[str, object] | None = None) -> dict[str, object]:
         given = task_vars or {}
         value_of = templated(self._templar, given)
         try:
@@ -144,15 +144,15 @@ class HonestAction(ActionBase):
         # ansible-core prints what follows an answer, and from 2.19 on keeps its warnings where no action sees them
         return super()._parse_returned_data({**res, "stdout": clean_json(res["stdout"])}, *more)
 
-    def limit(self, variables: Mapping[str, Any], options: Mapping[str, Any] | None = None) -> int:
+    def limit(self, variables: Mapping[str, object], options: Mapping[str, Any] | None = None) -> int:
         """The seconds to wait for the host. options: those of the tunings that are called."""
         return host_timeout(templated(self._templar, variables), {} if self._task.check_mode else options or {})
 
     def ask(
         self,
         module: str,
-        options: dict[str, Any],
-        variables: dict[str, Any],
+        options: dict[str, object],
+        variables: dict[str, object],
         fields: Mapping[str, Parser],
         limit: int = 0,
     ) -> Answer:
@@ -178,11 +178,11 @@ class ControllerAction(HonestAction):
     """
 
     ARGUMENTS: dict[str, dict[str, Any]] = {}
-    RULES: dict[str, Any] = {}
+    RULES: dict[str, object] = {}
     VARIABLES: Mapping[str, str] = {}
     _requires_connection = False
 
-    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+    def act(self, options: dict[str, object], variables: dict[str, object]) -> dict[str, object]:
         """The result for checked options and the variables of the task."""
         raise NotImplementedError
 
@@ -191,7 +191,7 @@ class ControllerAction(HonestAction):
         for line in lines:
             self._display.display(one_line(line))
 
-    def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
+    def perform(self, given: dict[str, object]) -> Mapping[str, object]:
         value_of = templated(self._templar, given)
         asked = {option: value_of(name) for option, name in self.VARIABLES.items() if option not in self._task.args}
         # an empty field of a survey is not set

@@ -30,8 +30,8 @@ SUBJECTS = {"interfaces", "device", "devices", "profiles", "instances", "values"
 
 
 def module_options(
-    tuning: str, specs: Mapping[str, Mapping[str, Any]], value_of: Callable[[str], Any]
-) -> dict[str, Any]:
+    tuning: str, specs: Mapping[str, Mapping[str, object]], value_of: Callable[[str], Any]
+) -> dict[str, object]:
     """The options of one call of the tuning's module.
 
     specs: the role's variables, from its argument_specs.yml; value_of: the value of a variable, None if it is not set.
@@ -55,7 +55,7 @@ def module_options(
     return {**given, **common, "complete": True}
 
 
-def common_options(value_of: Callable[[str], Any]) -> dict[str, Any]:
+def common_options(value_of: Callable[[str], Any]) -> dict[str, object]:
     """The options that the variables ``zpower_*`` give to every tuning of a host.
 
     Raises ValueError, with the names of the variables, if they are wrong or do not go together.
@@ -78,7 +78,7 @@ def common_options(value_of: Callable[[str], Any]) -> dict[str, Any]:
     if root and (rollback or probation or checkpoint):
         other = "zpower_rollback" if rollback else probation or "zpower_checkpoint"
         raise ValueError(f"zpower_root names a capture, which can only be checked; leave out {other}")
-    found: dict[str, Any] = {"state": "restored"} if rollback else {"state": "confirmed"} if confirm else {}
+    found: dict[str, object] = {"state": "restored"} if rollback else {"state": "confirmed"} if confirm else {}
     found |= {"checkpoint": checkpoint} if checkpoint else {}
     found |= {"lease": lease} if lease is not None else {}
     # a confirmation ends the probation, whatever time the inventory gives
@@ -106,7 +106,7 @@ def _confirm_within(value: Any) -> str | None:
     return str(value).strip()
 
 
-def host_timeout(value_of: Callable[[str], Any], options: Mapping[str, Mapping[str, Any]]) -> int:
+def host_timeout(value_of: Callable[[str], Any], options: Mapping[str, Mapping[str, object]]) -> int:
     """Return the seconds that a task may wait for its host, 0 for no limit. ValueError names a wrong variable.
 
     options: those of the tunings that it calls, by name. Each may stop and start its instances; if one does not come
@@ -130,7 +130,7 @@ def _whole_number(name: str, value: Any, default: int) -> int:
 
 
 @contextmanager
-def scope(templar: Any, variables: Mapping[str, Any]) -> Iterator[Callable[[str], Any]]:
+def scope(templar: Any, variables: Mapping[str, object]) -> Iterator[Callable[[str], Any]]:
     """value_of() as templated() returns it, for templates that see these variables instead of those of the task."""
     # copies of a Templar are not native in ansible-core 2.16, whatever the original is
     kept = templar.available_variables
@@ -141,7 +141,7 @@ def scope(templar: Any, variables: Mapping[str, Any]) -> Iterator[Callable[[str]
         templar.available_variables = kept
 
 
-def templated(templar: Any, variables: Mapping[str, Any]) -> Callable[[str], Any]:
+def templated(templar: Any, variables: Mapping[str, object]) -> Callable[[str], Any]:
     """value_of() for module_options(), from the raw variables of a task. Its ValueError names the variable."""
     placeholder = variables.get("omit", templar)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from .._answers.rows import PLACES
 from .._pages.cells import cells
 from .._pages.text import one_line, opaque
-from .._records.round import microseconds
+from .._records.checks import microseconds
 from . import waiving
 from .document import RESULTS, failing, looked
 from .shapes import Document, Host, WaivedRow

@@ -16,10 +16,9 @@ from pathlib import Path
 from .._pages import to_json
 from .._pages.text import listed, moment, natural, one_line, shorten
 from .._pages.writing import Written, write_formats
-from .._records.checks import LONGEST_NAME, check_slug, show
+from .._records.checks import LONGEST_NAME, check_slug, parse_json, show
 from .._records.files import LOCK, folder_below, locked, read_regular
 from .._records.grouping import by_key
-from .._records.record_files import parse_json
 from .._records.shapes import check_shape
 from . import files
 from .document import assemble

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .._records import kpi
-from .._records.checks import MOST_ROUNDS
+from .._records.checks import MOST_ROUNDS, microseconds
 from .._records.grouping import by_key
 from .._records.reading import MEASUREMENT, MOST_RUNS, Reader
-from .._records.round import MUST_MATCH, SIDES, Round, microseconds
+from .._records.round import MUST_MATCH, SIDES, Round
 from .._statistics.ranks import PRINTED, median, short
 from .fields import FieldError, Values, merged, parse, show
 from .rows import Placed, RowsError, Table

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-from .checks import Fields, check_numbers, check_slug, wrong
+from .checks import Fields, check_numbers, check_slug, microseconds, wrong
 from .kpi import CpuSum, add, background, units_of
-from .round import SIDES, Round, microseconds
+from .round import SIDES, Round
 
 CPU = "zpower.sap_tuning/cpu/1"
 FORMATS = {"nmon": "nmon", "sadf": "sar", "mpstat": "mpstat"}

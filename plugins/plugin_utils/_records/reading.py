@@ -16,9 +16,20 @@ from typing import Any, NamedTuple
 
 from ...module_utils._measure.net import histogram
 from .._statistics.ranks import median
-from .checks import LARGEST, MOST_ROUNDS, NUMBERS, VERDICTS, Fields, check_numbers, check_slug, show, wrong
+from .checks import (
+    LARGEST,
+    MOST_ROUNDS,
+    NUMBERS,
+    VERDICTS,
+    Fields,
+    check_numbers,
+    check_slug,
+    microseconds,
+    show,
+    wrong,
+)
 from .kpi import background, cpu_sum, units_of
-from .round import MUST_MATCH, ROUND_TRIP, SHOWN, SIDES, UNKNOWN, End, Layout, Protocol, Round, Workload, microseconds
+from .round import MUST_MATCH, ROUND_TRIP, SHOWN, SIDES, UNKNOWN, End, Layout, Protocol, Round, Workload
 
 MEASUREMENT = "zpower.sap_tuning/measurement/1"
 TUNINGS = "zpower.sap_tuning/tunings/1"

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from .._pages.text import moment, one_line, plural, shorten
-from .._records.checks import check_slug, plain_json, show
+from .._records.checks import check_slug, plain_json, sentence, show
 from .._records.files import locked
-from .._records.record_files import read_json, sentence, write_json
+from .._records.record_files import read_json, write_json
 from . import checking, stages
 from .checking import SCHEMA, BatchState, Document, Plan, PlannedGuard, Start
 from .plan import LEAVE_OUT, differences, fingerprint

@@ -68,7 +68,7 @@ def test_no_variable_of_any_role_comes_from_a_fact() -> None:
     assert facts.deciding(plan) == [], "the controller keeps it"
 
 
-def test_an_answer_has_its_own_fields_only() -> None:
+def test_an_answer_has_only_its_own_fields() -> None:
     given = {
         "ansible_facts": {"report_results_command": ["touch", "/tmp/x"], "zpower_platform": {"kernel": "6.4"}},
         "add_host": {"host_name": "evil"},
@@ -103,7 +103,7 @@ def test_fields_of_wrong_types_break_nothing(value: object) -> None:
     assert found["tunings"]["rps"]["failed"] and isinstance(found["msg"], str) and isinstance(found["tuning"], list)
 
 
-def test_text_has_a_length() -> None:
+def test_the_length_of_a_text_is_limited() -> None:
     found = answers.heard({"msg": "x" * 10**6, "module_stdout": "x" * 10**6, "warnings": ["x"] * 10**4}, {})
     assert (len(found["msg"]), len(found["module_stdout"])) == (answers.LONGEST_MESSAGE, answers.LONGEST_OUTPUT)
     assert len(found["warnings"]) == answers.MOST_SENTENCES
@@ -120,7 +120,7 @@ def look(monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any], **variables: A
 WAIVER = {"tuning": "rps", "subject": "*", "hosts": "all", "reason": "x", "owner": "x", "until": "2999-12-31"}
 
 
-def test_a_host_forges_no_waiver_and_no_key_of_the_controller(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_cannot_forge_a_waiver_or_a_key_of_the_controller(monkeypatch: pytest.MonkeyPatch) -> None:
     forged = {
         "waivers": [WAIVER],
         "groups": ["all", "old"],
@@ -142,7 +142,7 @@ def test_a_host_forges_no_waiver_and_no_key_of_the_controller(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(("day", "waived"), [(datetime.date(2027, 1, 31), True), (datetime.date(2027, 2, 1), False)])
-def test_one_day_decides_on_waivers_in_the_task_and_in_the_evidence(
+def test_the_same_day_decides_on_waivers_in_the_task_and_in_the_evidence(
     monkeypatch: pytest.MonkeyPatch, day: datetime.date, waived: bool
 ) -> None:
     """The run began before midnight, the play after it."""
@@ -159,7 +159,7 @@ def test_one_day_decides_on_waivers_in_the_task_and_in_the_evidence(
     assert told["result"] == ("compliant" if waived else "drift")
 
 
-def test_every_module_has_an_action_and_goes_through_the_door(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_module_has_an_action_that_checks_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     modules = {path.stem for path in (COLLECTION / "plugins" / "modules").glob("*.py")}
     routing = yaml.safe_load((COLLECTION / "meta" / "runtime.yml").read_text("utf-8"))["plugin_routing"]["modules"]
     shared = {name: route["action_plugin"] for name, route in routing.items() if "action_plugin" in route}

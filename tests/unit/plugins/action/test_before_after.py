@@ -137,7 +137,7 @@ def test_a_play_has_one_plan(tmp_path: Path) -> None:
         planned(tmp_path, {**PLAY, "app2": {**PLAY["app2"], "design": "blocks"}})
 
 
-def test_a_host_that_takes_part_in_no_measurement_is_not_tuned(tmp_path: Path) -> None:
+def test_a_host_that_is_not_measured_is_not_tuned(tmp_path: Path) -> None:
     with pytest.raises(AnsibleActionFail, match="app3 would be tuned and not measured: it has no measure_peer"):
         planned(tmp_path, {**PLAY, "app3": ready("app3", **TUNED)})
 
@@ -262,7 +262,9 @@ def test_an_undecided_change_is_continued(tmp_path: Path) -> None:
         (NOISY, {"measures": False}, "its hosts were app1, app2, now app2"),
     ],
 )
-def test_what_cannot_be_continued_is_said(tmp_path: Path, plan: Plan | None, app1: dict[str, Any], words: str) -> None:
+def test_it_is_said_what_cannot_be_continued(
+    tmp_path: Path, plan: Plan | None, app1: dict[str, Any], words: str
+) -> None:
     if plan:
         measured(tmp_path, plan)
     hosts = {name: {"__measure_ready": found} for name, found in PLAY.items()}

@@ -56,7 +56,7 @@ def test_calibration_and_text_are_written_beside_the_records(results: Path) -> N
     assert "warnings" not in again
 
 
-def test_check_mode_without_records_is_no_failure(tmp_path: Path) -> None:
+def test_check_mode_without_records_does_not_fail(tmp_path: Path) -> None:
     """A play in check mode measures nothing."""
     result = run({"results": str(tmp_path)}, check=True)
     assert result["changed"] is False
@@ -83,7 +83,7 @@ def test_the_planned_measurement_can_be_another(results: Path) -> None:
         ({"material_pct": 0}, "rounds is 6 and material_pct 0;"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(results: Path, arguments: dict[str, Any], said: str) -> None:
+def test_an_impossible_request_is_one_sentence(results: Path, arguments: dict[str, Any], said: str) -> None:
     factory.write_change(results, factory.make_change(factory.Plan(rounds=1)))
     with pytest.raises(AnsibleActionFail) as caught:
         run({"results": str(results), **arguments})
@@ -91,7 +91,7 @@ def test_what_cannot_be_is_one_sentence(results: Path, arguments: dict[str, Any]
     assert caught.value.__cause__ is None  # ansible-core 2.21 prints a cause behind the sentence
 
 
-def test_files_that_are_no_records_are_named(results: Path) -> None:
+def test_files_that_are_not_records_are_named(results: Path) -> None:
     (results / "calibration" / "app1" / "calibration-9-x-app2.json").write_text("{")
     assert run({"results": str(results)})["warnings"][0].startswith(
         "app1/calibration-9-x-app2.json: left out: it is not JSON"

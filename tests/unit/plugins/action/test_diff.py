@@ -106,7 +106,7 @@ def test_which_runs_are_meant(results: Path, start: Any, end: Any, pair: tuple[i
     assert mtus(diff(results, **given)) == pair
 
 
-def test_a_weekday_is_never_today(results: Path) -> None:
+def test_a_weekday_never_means_today(results: Path) -> None:
     """On a Friday, "since Friday" means a week."""
     message = refused(results, **{"from": "friday"})
     assert message.startswith(
@@ -137,7 +137,7 @@ def test_a_site_beside_a_verify(results: Path) -> None:
     assert [Path(entry["path"]).parent.name for entry in result["runs"]] == ["20261119T100000Z", "20261119T100000Z-2"]
 
 
-def test_unfinished_runs_are_left_out_and_said(results: Path) -> None:
+def test_unfinished_runs_are_left_out_and_reported(results: Path) -> None:
     write(results, "2026-11-20T11:00:00Z", ended=False)
     (results / "verify" / "20261120T120000Z").mkdir()
     result = diff(results)

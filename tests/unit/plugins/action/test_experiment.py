@@ -83,7 +83,7 @@ def test_a_new_plan_has_every_step_and_is_kept(tmp_path: Path) -> None:
     assert kept["order"] == result["plan"]["order"]
 
 
-def test_a_step_that_set_nothing_is_not_taken_back(tmp_path: Path) -> None:
+def test_a_step_that_set_nothing_is_not_rolled_back(tmp_path: Path) -> None:
     """The first step may follow a session that was interrupted; a level that is set is always taken back."""
     left = planned(tmp_path, factors=[POLARIZATION])["steps"]
     assert {step["phase"]: step["set"] for step in left} == {"found": [], "vertical": ["cpu_polarization"]}
@@ -91,7 +91,7 @@ def test_a_step_that_set_nothing_is_not_taken_back(tmp_path: Path) -> None:
     assert [step["back"] for step in left] == after[:-1] and [] in after
 
 
-def test_too_few_rounds_are_told_and_not_refused(tmp_path: Path) -> None:
+def test_too_few_rounds_are_reported_and_not_refused(tmp_path: Path) -> None:
     (remark,) = planned(tmp_path, rounds=6)["remarks"]
     assert "6 rounds are too few" in remark and "3 levels beside the baseline need 8" in remark
     assert planned(tmp_path, rounds=6, max_rounds=8)["remarks"] == []
@@ -207,7 +207,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path: Path, given: dic
         planned(tmp_path)
 
 
-def test_what_no_host_has_is_not_varied(tmp_path: Path) -> None:
+def test_what_no_host_has_is_refused_as_a_factor(tmp_path: Path) -> None:
     hosts = {"app1": {"__session_mine": ["rps"]}, "app2": {"__session_mine": []}}
     play = {**hosts["app1"], "ansible_play_batch": [*HOSTS], "hostvars": hosts}
     given = {"change": CHANGE, "results": str(tmp_path), "rounds": 1, "tunings": []}
@@ -219,7 +219,7 @@ def test_what_no_host_has_is_not_varied(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["{", '{"schema": "zpower.sap_tuning/experiment/1"}'])
-def test_a_spoilt_plan_is_never_gone_on_with(tmp_path: Path, text: str) -> None:
+def test_a_damaged_plan_is_never_continued(tmp_path: Path, text: str) -> None:
     (tmp_path / CHANGE).mkdir()
     (tmp_path / CHANGE / "experiment.json").write_text(text)
     with pytest.raises(AnsibleActionFail, match=r"experiment\.json cannot be used"):
@@ -228,7 +228,7 @@ def test_a_spoilt_plan_is_never_gone_on_with(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["pipe", "device", "nested", "huge", "link"])
-def test_what_lies_in_the_place_of_a_plan_keeps_nobody_waiting(tmp_path: Path, what: str) -> None:
+def test_what_is_in_place_of_a_plan_blocks_nobody(tmp_path: Path, what: str) -> None:
     planned(tmp_path)
     path = tmp_path / CHANGE / "experiment.json"
     path.rename(tmp_path / "elsewhere.json")
@@ -377,7 +377,7 @@ def test_undeclared_rounds_are_not_added_after_the_last_look(tmp_path: Path) -> 
     assert [part["rounds"] for part in longest["parts"]] == [6, 8, 10, 12, 16, 24, 32]
 
 
-def test_a_plan_of_an_earlier_version_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_plan_of_an_earlier_version_is_continued(tmp_path: Path) -> None:
     planned(tmp_path)
     plan = on_disk(tmp_path)
     plan["order"] = [["off", "all", "every-2", "every-4"]] * 8

@@ -119,7 +119,7 @@ def test_records_of_the_host_are_looked_for_where_they_are_stored(tmp_path: Path
         ({"peer": ""}, 0),
     ],
 )
-def test_about_how_long_a_round_takes(tmp_path: Path, arguments: dict[str, Any], seconds: float) -> None:
+def test_the_estimated_duration_of_a_round(tmp_path: Path, arguments: dict[str, Any], seconds: float) -> None:
     assert check(tmp_path, **arguments)["seconds"] == pytest.approx(seconds)
 
 

@@ -121,12 +121,12 @@ def test_a_row_that_was_taken_out_does_not_leave_the_last_one_behind(folder, row
 
 
 @pytest.mark.parametrize("delimiter", ["", "\\t", ";;", '"', "\n", "\r"])
-def test_a_delimiter_that_is_none_is_one_sentence(folder, delimiter):
+def test_an_invalid_delimiter_is_one_sentence(folder, delimiter):
     with pytest.raises(AnsibleActionFail, match="^delimiter is .*; it must be one character, but not a quotation"):
         imported(delimiter=delimiter)
 
 
-def test_a_measured_record_and_what_is_no_record_are_never_replaced(folder):
+def test_measured_records_and_files_that_are_not_records_are_never_replaced(folder):
     path = Path(imported()["paths"][0])
     record = json.loads(path.read_text())
     record["workload"]["tool"] = "niping"
@@ -144,7 +144,7 @@ def test_a_measured_record_and_what_is_no_record_are_never_replaced(folder):
 
 
 @pytest.mark.parametrize("what", ["pipe", "device", "nested"])
-def test_what_lies_in_the_place_of_a_record_keeps_nobody_waiting(folder, what):
+def test_what_is_in_place_of_a_record_blocks_nobody(folder, what):
     path = Path(imported()["paths"][0])
     path.unlink()
     if what == "pipe":
@@ -188,7 +188,7 @@ def test_two_hosts_never_share_a_file(folder):
     assert not Path("results").exists()
 
 
-def test_variables_serve_as_well_and_rows_may_name_their_change(folder):
+def test_variables_work_too_and_rows_may_name_their_change(folder):
     rows = [{"phase": "before", "latency_us": 1482, "source": "rmf"}, {"phase": "after", "latency_us": "1379"}]
     result = run(change="x", rows=rows, defaults=RMF)
     assert [state["median"] for state in result["states"]] == [1482.0, 1379.0]

@@ -89,7 +89,7 @@ def call(tmp_path):
     return run
 
 
-def test_a_round_without_its_server_is_left_to_the_role_once(call, tmp_path):
+def test_a_round_without_its_server_is_left_to_the_role_only_once(call, tmp_path):
     gone = measured(good=False)
     result, _seen = call(gone, facts=None, variables={"__measure_again": False}, **BEFORE)
     assert result["failed"] and result["server_gone"]
@@ -167,7 +167,7 @@ def test_every_later_round_takes_the_loops_of_the_first(call, tmp_path):
     assert call(measured(), **dict(BEFORE, round=5, calibrated={"x": 5}))[1]["calibrated"] == {"x": 5}
 
 
-def test_a_round_that_is_there_is_refused_before_it_is_measured_again(call, tmp_path):
+def test_an_existing_round_is_refused_before_it_is_measured_again(call, tmp_path):
     call(measured(), **BEFORE)
     path = tmp_path / "c1" / "app1" / "before-1-pingpong-1000B-app2.json"
     text = path.read_text()
@@ -183,7 +183,7 @@ def test_the_control_workload_is_measured_once_in_a_round(call):
     assert "control" not in call(measured(), **dict(BEFORE, round=2))[1]
 
 
-def test_a_folder_that_takes_no_record_is_said_before_anything_is_measured(call, tmp_path, monkeypatch):
+def test_a_folder_that_cannot_store_a_record_is_reported_before_anything_is_measured(call, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     with pytest.raises(AnsibleActionFail, match="no record can be written below .*: .*file is not a directory"):
         call(measured(), results=str(tmp_path / "file" / "results"), **BEFORE)
@@ -193,7 +193,7 @@ def test_a_folder_that_takes_no_record_is_said_before_anything_is_measured(call,
     assert not (tmp_path / "new").exists()
 
 
-def test_all_runs_failed_is_a_failure_after_storing(call):
+def test_if_all_runs_failed_the_task_fails_after_storing(call):
     result, _seen = call(measured(good=False), measured("control-pingpong-1000B", control=True), **BEFORE)
     assert result["failed"]
     assert result["msg"] == "every run of pingpong-1000B with app2 failed: nothing listens there"
@@ -213,7 +213,7 @@ def test_all_runs_failed_is_a_failure_after_storing(call):
     assert not result.get("failed") and len(result["paths"]) == 2
 
 
-def test_a_full_disk_says_what_was_measured_and_not_stored(call, monkeypatch, tmp_path):
+def test_on_a_full_disk_the_error_says_what_was_measured_and_not_stored(call, monkeypatch, tmp_path):
     write = record_files.write_record
 
     def full(results, record):
@@ -243,7 +243,7 @@ def test_ids_that_lead_out_of_the_results_stop_before_the_measurement(call, tmp_
 
 
 @pytest.mark.parametrize("wrong", [{"round": "first"}, {"bytes": ["many"]}, {"bytes": [None]}, {"connections": "x"}])
-def test_what_is_no_number_is_refused_in_words(call, wrong):
+def test_values_that_are_not_numbers_are_refused_in_words(call, wrong):
     ((name, value),) = wrong.items()
     # ansible-core 2.16 names the type alone
     shown = re.escape(str(value[0] if name == "bytes" else value)) if NAMES_VALUES else ""
@@ -253,7 +253,7 @@ def test_what_is_no_number_is_refused_in_words(call, wrong):
         call(measured(), **dict(BEFORE, **wrong))
 
 
-def test_a_server_call_is_handed_on(call, tmp_path):
+def test_a_server_call_is_passed_on(call, tmp_path):
     outcome = {"changed": True, "session": SESSION}
     result, seen = call(outcome=outcome, side="server", address=None, bytes=None, session=None)
     assert result["session"] == SESSION and seen == {"side": "server"}
@@ -311,7 +311,7 @@ def test_a_host_cannot_write_records_of_others_or_replace_one(call, tmp_path):
     ],
 )
 @pytest.mark.parametrize("ids", [BEFORE, {}], ids=["stored", "returned"])
-def test_a_record_that_is_none_is_one_sentence(call, tmp_path, records, words, ids):
+def test_an_invalid_record_is_one_sentence(call, tmp_path, records, words, ids):
     with pytest.raises(AnsibleActionFail, match=f"app1 returned a record that cannot be used: .*{words}"):
         call(outcome={"changed": False, "records": records}, **ids)
     assert not list(tmp_path.rglob("*.json"))
@@ -328,7 +328,7 @@ def test_texts_of_a_host_reach_the_terminal_without_control_characters(call):
 @pytest.mark.parametrize(
     "what", ["pipe", "link", "[" * 100_000, '{"schema": 1}'], ids=["pipe", "link", "nested", "other"]
 )
-def test_what_lies_between_the_records_keeps_nobody_waiting(call, tmp_path, what):
+def test_what_is_between_the_records_blocks_nobody(call, tmp_path, what):
     folder = tmp_path / "c1" / "app1"
     folder.mkdir(parents=True)
     odd = folder / "before-9-odd-app2.json"

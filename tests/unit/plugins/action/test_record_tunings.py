@@ -53,7 +53,7 @@ def test_what_check_mode_found_is_kept_as_the_state_that_was_left(tmp_path):
 
 
 @pytest.mark.parametrize("change", ["../x", "a/b", "", "."])
-def test_no_change_leads_out_of_the_results(tmp_path, change):
+def test_no_name_of_a_change_leads_out_of_the_results(tmp_path, change):
     with pytest.raises(AnsibleActionFail, match="the record cannot be stored: change is"):
         run(change=change, phase="after", results=str(tmp_path / "r"), tunings=[TUNING])
     assert list(tmp_path.iterdir()) == []

@@ -230,7 +230,7 @@ def test_wrong_options_are_refused(arguments: dict[str, Any]) -> None:
         run(arguments)
 
 
-def test_a_full_disk_leaves_the_old_report_and_no_rubbish(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_old_report_and_nothing_else(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run({"results": str(results), "change": CHANGE})
     (results / CHANGE / "report.html").write_text("old")
     before = files(results / CHANGE)
@@ -303,6 +303,6 @@ class TestRepeat:
         assert action.measured_by(replace(loaded, records=[], tunings=[])) == "before_after"
         assert action.measured_by(replace(loaded, experiment={"any": "plan"})) == "experiment"
 
-    def test_what_was_given_stands_in_the_report(self, results: Path) -> None:
+    def test_the_report_shows_what_was_given(self, results: Path) -> None:
         run({"results": str(results), "change": CHANGE, "repeat": "make again"})
         assert "make again" in (results / CHANGE / "report.html").read_text()

@@ -125,7 +125,9 @@ def test_the_guard_wants_the_same_limits_for_all_hosts(play: Play, name: str, va
 
 
 @pytest.mark.parametrize("tags, skipped", [(("rps",), ()), (("all",), ("rps",)), (("all",), ("always",))])
-def test_tags_are_refused_but_those_of_other_tasks(play: Play, tags: tuple[str, ...], skipped: tuple[str, ...]) -> None:
+def test_tags_are_refused_except_those_of_other_tasks(
+    play: Play, tags: tuple[str, ...], skipped: tuple[str, ...]
+) -> None:
     play.tags, play.skipped = tags, skipped
     with pytest.raises(AnsibleActionFail, match="a rollout does not support --tags"):
         play.plan()
@@ -165,7 +167,7 @@ def test_an_obstacle_on_one_host_stops_the_batch_before_anything_is_set(play: Pl
     assert play.kept["result"] == "stopped"
 
 
-def test_drift_after_the_soak_takes_the_batch_back(play: Play) -> None:
+def test_drift_after_the_soak_rolls_the_batch_back(play: Play) -> None:
     in_batch_2(play)
     assert set(play.values(2).values()) == {"probation"}
     play.call("app3", tuning=[DRIFTED], drift=[DRIFTED["reason"]])
@@ -176,7 +178,7 @@ def test_drift_after_the_soak_takes_the_batch_back(play: Play) -> None:
     assert play.values(3) == {"app4": "unchanged"}
 
 
-def test_a_value_that_waits_for_a_restart_is_no_drift(play: Play) -> None:
+def test_a_value_that_waits_for_a_restart_is_not_drift(play: Play) -> None:
     waiting = {**DRIFTED, "verdict": "pending_restart"}
     play.plan()
     play.begin("app1")
@@ -209,7 +211,7 @@ def test_a_lost_host_stops_the_batch_and_its_values_are_unknown(play: Play) -> N
         ({}, {}, ["the call failed"]),
     ],
 )
-def test_values_that_cannot_be_taken_back_are_unknown_with_the_reason(
+def test_values_that_cannot_be_rolled_back_are_unknown_with_the_reason(
     play: Play, result: dict[str, Any], later: dict[str, Any], reasons: list[str]
 ) -> None:
     play.plan()
@@ -332,7 +334,7 @@ def test_a_dead_host_is_left_out_and_the_rollout_goes_on_to_its_end(play: Play) 
         assert "a new machine comes in May" in (play.folder / "rollouts" / CHANGE / name).read_text()
 
 
-def test_a_batch_of_left_out_hosts_only_is_over(play: Play) -> None:
+def test_a_batch_of_only_left_out_hosts_is_over(play: Play) -> None:
     play.plan(leave_out=[{**DEAD, "host": "app1"}])
     assert play.batch(1)["state"] == "good" and play.batch(1)["hosts"]["app1"]["values"] == "unchanged"
     assert "0 of 4 hosts are confirmed" in play.kept["headline"] and "1 left out" in play.kept["headline"]

@@ -105,7 +105,7 @@ def test_changes_with_labels_and_phases_of_their_own(results: Path) -> None:
         ({"results": "missing"}, "missing on the controller: No such file"),
     ],
 )
-def test_a_trend_that_cannot_be_is_one_sentence(
+def test_an_impossible_trend_is_one_sentence(
     results: Path, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, Any], said: str
 ) -> None:
     monkeypatch.chdir(results)
@@ -201,7 +201,7 @@ def test_phases_can_be_chosen_and_an_x_that_nobody_noted_is_a_problem(table: Pat
         ({"phases": ["after"]}, "has no phase after; it has guests-1, guests-2"),
     ],
 )
-def test_a_scaling_that_cannot_be_is_one_sentence(table: Path, arguments: dict[str, Any], said: str) -> None:
+def test_an_impossible_scaling_is_one_sentence(table: Path, arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(AnsibleActionFail) as caught:
         scaling(table, **arguments)
     assert said in str(caught.value) and caught.value.__cause__ is None

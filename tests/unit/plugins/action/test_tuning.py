@@ -60,13 +60,13 @@ def test_an_omitted_entry_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("rollback", [True, "yes", "{{ 1 == 1 }}"])
-def test_a_rollback_takes_back_everything_whatever_the_inventory_names(rollback: Any) -> None:
+def test_a_rollback_covers_everything_whatever_the_inventory_names(rollback: Any) -> None:
     for name, given, kept in (
         ("rps", {"interfaces": ["hsi0"], "state": "off", "force": True}, {"force": True}),
         ("smc_r", {"device": "smcr1", "when_busy": "defer"}, {"when_busy": "defer"}),
         ("aix_device_attributes", {"devices": {"sys0": {}}}, {}),
         ("sap_profile", {"profiles": [{"sid": "PRD"}], "restart": ["PRD_00"]}, {"restart": ["PRD_00"]}),
-        # the way back of a probation
+        # the rollback of a probation
         ("rps", {"interfaces": ["hsi0"]}, {}),
     ):
         variables = {f"{name}_{option}": value for option, value in given.items()}
@@ -117,7 +117,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("given", "words"), WRONG)
-def test_what_does_not_go_together_is_one_error(given: dict[str, Any], words: str) -> None:
+def test_a_contradiction_is_one_error(given: dict[str, Any], words: str) -> None:
     with pytest.raises(AnsibleActionFail, match=words):
         options("rps", **given)
 
@@ -125,7 +125,7 @@ def test_what_does_not_go_together_is_one_error(given: dict[str, Any], words: st
 PLAIN = {"sap_profile_sid": "PRD", "sap_profile_instance": "D00", "sap_profile_parameters": {"a": 1}}
 
 
-def test_profiles_are_those_that_the_role_has_shared_out() -> None:
+def test_profiles_are_those_that_the_role_has_assigned() -> None:
     default, own = {"sid": "PRD", "instance": "DEFAULT"}, {"sid": "PRD", "instance": "D00", "parameters": {"a": 1}}
     asked: dict[str, Any] = {"sap_profile_shared": True, "sap_profile_profiles": [default], **PLAIN}
     asked |= {"__sap_profile_order": {"owners": {"PRD/DEFAULT.PFL": "app1"}}}
@@ -143,7 +143,7 @@ def test_profiles_are_those_that_the_role_has_shared_out() -> None:
         ({"sap_profile_shared": "maybe"}, "sap_profile_shared is 'maybe'; it must be true or false"),
     ],
 )
-def test_profiles_that_are_none_are_an_error_of_their_variable(wrong: dict[str, Any], words: str) -> None:
+def test_invalid_profiles_are_an_error_of_their_variable(wrong: dict[str, Any], words: str) -> None:
     with pytest.raises(AnsibleActionFail, match=words):
         options("sap_profile", **{"sap_profile_shared": True, **PLAIN, **wrong})
 

@@ -86,7 +86,7 @@ def of_role(calls: list[dict[str, Any]], name: str, **variables: Any) -> dict[st
     return options
 
 
-def test_a_rollback_takes_back_the_journal_and_not_only_what_is_asked_for(calls: list[dict[str, Any]]) -> None:
+def test_a_rollback_covers_the_journal_and_not_only_what_is_asked_for(calls: list[dict[str, Any]]) -> None:
     """A tunable that has left the inventory is in the journal still."""
     asked = {
         "aix_tunables_values": {"no.tcp_fastlo": {"value": 1, "reason": "trial"}},
@@ -166,7 +166,7 @@ def test_variables_of_all_tunings_are_checked_once_before_anything_runs(
         ({"zpower_confirm_within": "10m"}, False),
     ],
 )
-def test_the_value_with_three_meanings_works_with_a_word_about_it(
+def test_the_value_with_three_meanings_works_with_a_note_about_it(
     given: dict[str, Any], warned: bool, calls: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[str] = []
@@ -376,7 +376,7 @@ def test_rows_of_the_platform_check_count_too(
         (["app1"], "2026-01-31", False),
     ],
 )
-def test_a_waived_row_is_no_drift(monkeypatch: pytest.MonkeyPatch, hosts: object, until: object, waived: bool) -> None:
+def test_a_waived_row_is_not_drift(monkeypatch: pytest.MonkeyPatch, hosts: object, until: object, waived: bool) -> None:
     answering(monkeypatch, tuning=[platform_row("drifted")])
     waiver = {"tuning": "platform", "subject": "SM*", "hosts": hosts, "reason": "ticket {{ 4 + 3 }}", "owner": "ops"}
     given = {"zpower_waivers": [{**waiver, "until": until}], "group_names": ["sap_app_servers"]}
@@ -391,7 +391,7 @@ def test_a_waived_row_is_no_drift(monkeypatch: pytest.MonkeyPatch, hosts: object
 
 
 @pytest.mark.parametrize("rollback", [True, "true", "{{ 1 == 1 }}"])
-def test_no_waiver_accepts_a_value_that_is_not_taken_back(monkeypatch: pytest.MonkeyPatch, rollback: object) -> None:
+def test_no_waiver_accepts_a_value_that_is_not_rolled_back(monkeypatch: pytest.MonkeyPatch, rollback: object) -> None:
     answering(monkeypatch, tuning=[platform_row("drifted")])
     arguments = {"names": [], "check_platform": True, "drift": "fail"}
     assert run(arguments, zpower_waivers=[WAIVER])["failing"] == []

@@ -22,7 +22,7 @@ def verdicts(found: dict[str, Any]) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize(("drift", "code", "result"), [("fail", 2, "drift"), ("warn", 0, "drift")])
-def test_drift_is_told_from_errors(tmp_path: Path, drift: str, code: int, result: str) -> None:
+def test_drift_is_distinguished_from_errors(tmp_path: Path, drift: str, code: int, result: str) -> None:
     site = Site(tmp_path, {"app1": DRIFTED, "app2": DRIFTED, "app3": COMPLIANT}, zpower_waivers=[WAIVER])
     status, text = site.play("zpower.sap_tuning.verify", "-e", f"zpower_drift={drift}")
     assert status == code, text
@@ -82,7 +82,7 @@ def test_slices_at_the_same_time_are_one_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.gate
-def test_a_planted_slice_hides_no_row_and_decides_the_exit_code(tmp_path: Path) -> None:
+def test_a_forged_slice_hides_no_row_and_decides_the_exit_code(tmp_path: Path) -> None:
     site = Site(tmp_path, {"app1": COMPLIANT})
     folder = tmp_path / "results" / "verify" / "run-7" / "slices"
     folder.mkdir(parents=True)

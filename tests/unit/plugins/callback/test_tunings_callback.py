@@ -228,9 +228,7 @@ class TestTable:
         assert "app2: no route" in one._display.lines
         assert one._display.lines[-1] == "4 hosts: 1 ok, 1 unreachable, 1 skipped, 1 not reached. 1 row: 1 changed."
 
-    def test_a_record_of_nothing_is_a_note_and_only_where_there_is_no_other(
-        self, callback: Make, shown: Display
-    ) -> None:
+    def test_an_empty_record_is_a_note_and_only_where_there_is_no_other(self, callback: Make, shown: Display) -> None:
         one = ran(callback(), {"tuning": [NOTHING]})
         assert shown.errors == [], "without evidence, there may be nothing to take back"
         assert "app1: nothing to take back of rps" in one._display.lines
@@ -241,7 +239,7 @@ class TestTable:
         assert not any("nothing" in line for line in one._display.lines)
         assert one._display.lines[-1] == "1 host: 1 ok. 1 row: 1 changed."
 
-    def test_predictions_are_no_drift_once_there_is_nothing_to_take_back(self, callback: Make) -> None:
+    def test_predictions_are_not_drift_once_nothing_is_left_to_roll_back(self, callback: Make) -> None:
         one = callback(Play(["app1", "app2"]))
         one.v2_runner_on_ok(outcome("app1", {"tuning": [DRIFTED]}))
         one.v2_runner_on_ok(outcome("app2", {"tuning": [DRIFTED]}))
@@ -249,7 +247,7 @@ class TestTable:
         assert [row.split()[0] for row in rows(one)] == ["app2"]
         assert "app1: nothing to take back of rps" in one._display.lines
 
-    def test_a_tuning_that_does_not_apply_is_no_record_of_nothing(self, callback: Make) -> None:
+    def test_a_tuning_that_does_not_apply_is_not_an_empty_record(self, callback: Make) -> None:
         one = callback()
         one._display.verbosity = 1
         reason = "RPS is a facility of the Linux kernel"
@@ -258,7 +256,7 @@ class TestTable:
         assert rows(one)[0].split() == ["app1", "rps", "all", "-", "-", "-", "not", "applicable"]
         assert f"app1: {reason}" in one._display.lines
 
-    def test_of_two_instances_one_prints(self, callback: Make) -> None:
+    def test_only_one_of_two_instances_prints(self, callback: Make) -> None:
         first, second = callback(), callback()
         for one in (first, second):
             ran(one, {"tuning": [RECORD]})
@@ -316,7 +314,9 @@ class TestTable:
 class TestRollout:
     """A play that rescues the failures of its hosts and ends a bad batch with one task that runs once."""
 
-    def test_why_it_stopped_is_said_once_and_is_no_error_of_a_host(self, evidence: Make, tmp_path: Path) -> None:
+    def test_the_reason_for_the_stop_is_shown_once_and_is_not_an_error_of_a_host(
+        self, evidence: Make, tmp_path: Path
+    ) -> None:
         one = evidence("rollout", batch=["app1", "app2"])
         for host in ("app1", "app2"):
             one.v2_runner_on_ok(outcome(host, call(RECORD)))
@@ -436,7 +436,7 @@ class TestEvidence:
     @pytest.mark.parametrize(
         ("back", "kind"), [("yes", "rollback"), (True, "rollback"), (False, "verify"), (trusted("{{ x }}"), "verify")]
     )
-    def test_a_check_whether_all_is_taken_back_is_a_rollback_in_check_mode(
+    def test_a_check_of_a_complete_rollback_is_a_rollback_in_check_mode(
         self, evidence: Make, tmp_path: Path, back: object, kind: str
     ) -> None:
         one = evidence("verify", ["app1", "app2"], zpower_rollback=back)
@@ -506,7 +506,7 @@ class TestEvidence:
             ({"tuning": [DRIFTED]}, {"failing": ["hsi0 rx-0: 0, wanted f"]}, "failed"),
         ],
     )
-    def test_drift_is_no_error_of_a_host(
+    def test_drift_is_not_an_error_of_a_host(
         self, evidence: Make, tmp_path: Path, result: dict[str, Any], failure: dict[str, Any], expected: str
     ) -> None:
         one = evidence(hosts=["app1"])
@@ -582,7 +582,7 @@ class TestEvidence:
         (problem,) = found["problems"]
         assert "entry 2: tuning is 'rsp'; is rps meant?" in problem and problem in one._display.lines
 
-    def test_a_waiver_is_what_it_was_to_the_last_row_of_a_subject(self, evidence: Make, tmp_path: Path) -> None:
+    def test_a_waiver_keeps_its_role_for_the_last_row_of_a_subject(self, evidence: Make, tmp_path: Path) -> None:
         known, _problems = waivers.parse([{**WAIVER, "hosts": "all"}])
         judged = [waiving.judge(rows_of([record]), known, ["all"], ())[:2] for record in (DRIFTED, COMPLIANT)]
         ran(evidence("rollout", ["app1"]), *(call(tuning=rows, waivers=uses) for rows, uses in judged))

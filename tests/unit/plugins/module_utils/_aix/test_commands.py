@@ -37,7 +37,7 @@ def test_names_and_last_columns_of_a_listing_are_found():
 
 
 @pytest.mark.parametrize("out", ["", "smcr01 Available  SMC-R\n"])
-def test_a_device_that_only_begins_so_is_another_one(out):
+def test_a_device_whose_name_only_begins_so_is_another_one(out):
     assert devices.Devices(Said(out=out)).device("smcr0") is None
 
 

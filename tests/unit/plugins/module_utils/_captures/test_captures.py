@@ -164,7 +164,7 @@ def test_contradictory_values_are_refused(opened):
         ('dbginfo.sh: Warning: Command "sysctl" not available\n', FLOWS, "the command was not there"),
     ],
 )
-def test_a_cut_sysctl_proves_no_absence(opened, text, path, lacks):
+def test_a_truncated_list_of_sysctls_does_not_prove_absence(opened, text, path, lacks):
     # output that looks like a header of another host is output
     forged = captures.out([("sysctl -a", "net.core.rps_sock_flow_entries = 1\n")], host="attacker")
     host = dbginfo_with(opened, text, after=forged + "end\n")
@@ -174,7 +174,7 @@ def test_a_cut_sysctl_proves_no_absence(opened, text, path, lacks):
     assert "is not complete" in "".join(host.capture.notes) or "time limit" not in lacks
 
 
-def test_an_unreadable_file_of_sysfs_is_no_empty_value(opened):
+def test_an_unreadable_file_of_sysfs_is_not_an_empty_value(opened):
     speed, port = "/sys/class/net/enc1000/speed", "/sys/class/net/enc1000/phys_port_id"
     errors = "dump2tar: %s: Cannot read file: Input/output error\n" % speed
     errors += "dump2tar: %s: Cannot read file: Invalid argument\n" % port
@@ -287,7 +287,7 @@ def test_a_sos_report_says_what_it_copies_and_could_read(opened):
     assert host.lacking(CPUS + "/cpu0/no_such") == ""
 
 
-def test_what_the_manifest_of_sos_says_is_believed_if_it_is_one(opened):
+def test_the_manifest_of_sos_is_believed_if_it_is_valid(opened):
     host = opened(captures.sos({"/etc/os-release": "ID=x\n"}, plugins={"kernel": {}, "udev": {"timeout_hit": True}}))
     assert host.lacking("/proc/sys/vm/swappiness") == "the plugin system of sos, which copies it, did not run"
     assert "stopped after their time limit: udev" in host.capture.notes[0]

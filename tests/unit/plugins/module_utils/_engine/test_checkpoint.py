@@ -26,7 +26,7 @@ def host(tmp_path):
     return KernelHost(tmp_path).interface("hsi0", queues=2)
 
 
-def test_it_brings_back_what_stood_when_it_began_and_not_what_was_found_first(host):
+def test_it_restores_the_values_of_its_beginning_and_not_those_found_first(host):
     run(host, cpus="0-1")
     # also a value that was set by hand over the tuning
     host.fill(QUEUE % 1, "8")
@@ -56,7 +56,7 @@ def test_what_someone_else_changed_meanwhile_is_left_alone_and_the_checkpoint_st
 
 
 @pytest.mark.parametrize("name", ["..", "../main", "a b", "-x", "x" * 65, "exp1\n", ".hidden"])
-def test_a_name_that_cannot_be_one_is_one_sentence(host, name):
+def test_an_invalid_name_is_one_sentence(host, name):
     with pytest.raises(InputError) as error:
         run(host, checkpoint=name)
     assert str(error.value).startswith("checkpoint: '%s' is not a name" % name)

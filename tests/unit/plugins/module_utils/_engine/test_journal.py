@@ -178,7 +178,7 @@ def test_a_host_that_was_tuned_is_as_requested_and_the_first_values_come_back(wr
 
 
 def test_what_is_written_today_has_what_the_old_code_reads(written, tmp_path):
-    """For the way back: the same knobs, under the same keys, with the same first values and all fields of the time."""
+    """For the rollback: the same knobs, under the same keys, with the same first values and all fields of the time."""
     version, name = written
     make, run, calls = CALLS[name]
     host = make(tmp_path)

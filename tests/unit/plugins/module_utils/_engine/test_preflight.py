@@ -116,7 +116,7 @@ def test_only_the_folder_with_the_problem_is_named(call, host, monkeypatch, full
     assert [text.startswith(named + ": the file system has 0 KiB left") for text in found] == ([True] if named else [])
 
 
-def test_a_file_in_the_place_of_the_folder_and_a_folder_that_others_control(call, host, monkeypatch):
+def test_a_file_in_place_of_the_folder_and_a_folder_that_others_control(call, host, monkeypatch):
     def way(path, top="/"):
         return identities.Way(1234 if path.endswith("zpower_sap_tuning") else None, path, None)
 

@@ -59,7 +59,7 @@ def test_the_host_goes_back_to_the_values_before_the_probation(host, call):
     assert everything(host) == found
 
 
-def test_a_time_of_zero_needs_no_process_and_empty_text_is_no_time(host, call):
+def test_a_time_of_zero_needs_no_process_and_an_empty_text_is_not_a_time(host, call):
     call(confirm_within="0")
     assert host.listdir(PROBATION) == ["rps.json"]
     record = only(call(confirm_within="0", _ansible_check_mode=True))
@@ -152,7 +152,7 @@ def test_values_that_someone_changed_are_kept_all_the_same_and_reported(host, ca
     assert masks(host) == ["f", "8"] and not host.exists(PROBATION)
 
 
-def test_the_state_that_the_values_should_have_can_be_another_one(host, call):
+def test_the_values_may_be_meant_to_have_another_state(host, call):
     call(cpus="0-1")
     call(state="off", confirm_within="1h")
     result = call(state="confirmed", confirmed_state="off")

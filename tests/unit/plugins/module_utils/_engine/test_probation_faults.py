@@ -46,7 +46,7 @@ def probation(host):
 
 
 def kept(host, untouched):
-    """Whether the values of the probation are normal ones, with the way back to the first values."""
+    """Whether the values of the probation are normal ones, with the rollback to the first values."""
     assert masks(host) == ["5", "5"] and not host.exists(PROBATION)
     assert not call(host, every=2)["changed"] and not call(host, state="restored")["failed"]
     return everything(host) == untouched and not host.exists(FOLDER)
@@ -151,7 +151,7 @@ def test_another_controller_between_the_look_and_the_lock(host, probation, monke
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("how", [{"state": "confirmed"}, {"state": "restored"}, {"confirm_within": "7d"}, {}])
-def test_another_user_can_neither_confirm_nor_prolong_nor_take_back(monkeypatch, reachable, how):
+def test_another_user_can_neither_confirm_nor_extend_nor_roll_back(monkeypatch, reachable, how):
     host = SteppedHost(str(reachable)).interface("hsi0", queues=2)
     for running in watched(host, monkeypatch):
         call(running, every=2, confirm_within="10m")

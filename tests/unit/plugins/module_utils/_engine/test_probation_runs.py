@@ -48,7 +48,7 @@ CALLS = {
 
 @pytest.mark.parametrize("check", [False, True])
 @pytest.mark.parametrize("options", CALLS.values(), ids=CALLS)
-def test_a_stranger_neither_sets_nor_keeps_nor_takes_back(host, call, options, check):
+def test_another_run_can_neither_set_nor_keep_nor_roll_back(host, call, options, check):
     call(confirm_within="0", confirm_runs=FIRST)
     assert masks(host) == ["3", "3"] and run_of(host) == "r1"
     before = everything(host)
@@ -96,7 +96,7 @@ def test_where_one_side_has_no_run_nobody_is_refused(host, call, began, then, op
 
 
 @pytest.mark.parametrize("run", [7, None, ["r1"], "\0"])
-def test_a_journal_with_something_else_for_a_run_is_not_understood(host, call, run):
+def test_a_journal_with_an_invalid_run_is_not_understood(host, call, run):
     call(confirm_within="0", confirm_runs=FIRST)
     journal = json.loads(host.read(JOURNAL))
     host.write(JOURNAL, json.dumps(dict(journal, run=run)))

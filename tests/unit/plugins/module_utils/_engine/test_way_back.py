@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The way back: interfaces under new names, copied machines, orphans, leftovers of killed runs, broken journals."""
+"""The rollback: interfaces under new names, copied machines, orphans, leftovers of killed runs, broken journals."""
 
 import errno
 import itertools
@@ -205,7 +205,7 @@ def test_a_virtio_device_is_known_by_the_one_below_it(host):
     assert interfaces.by_identity() == {"0.0.0600": "hsi0", "0.0.0001": "eth0", "0000:00:03.0 port 1": "eth1"}
 
 
-def test_a_kernel_without_rps_still_gives_up_its_files(host):
+def test_the_files_are_removed_even_on_a_kernel_without_rps(host):
     host.fill(FLOW_FILE, "0")
     run(host, sock_flow_entries=32768)
     for number in range(2):

@@ -303,7 +303,7 @@ def _started_and_ended():
 
 
 @needs_root
-def test_a_deputy_that_reads_nothing_is_given_up():
+def test_a_deputy_that_reads_nothing_is_abandoned():
     """Its user may stop it; then the pipe to it is full."""
     one = identities.deputy(THEM.pw_uid)
     os.kill(one.pid, signal.SIGSTOP)

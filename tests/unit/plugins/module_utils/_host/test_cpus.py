@@ -41,7 +41,7 @@ LONG = ["9" * 60000, "0-" + "9" * 60000, "0-8191," * 9999 + "0"]
 @pytest.mark.parametrize(
     "text", ["a", "1-", "3-1", "1,,2", "0x3", "-1", "1 2", "9000", "\u0663"] + LONG, ids=lambda text: text[:9]
 )
-def test_what_is_no_cpu_list_is_named(text):
+def test_what_is_not_a_cpu_list_is_named(text):
     with pytest.raises(ValueError) as error:
         cpu_lists.parse_list(text)
     assert text.strip()[:40] in str(error.value)
@@ -81,7 +81,7 @@ def test_a_mask_of_any_number_of_cpus_survives_the_round_trip():
 
 
 @pytest.mark.parametrize("text", ["", "0x3", "g", "0-1", "000000003", "1,,2", "-1", "f," * 256 + "f"])
-def test_what_is_no_mask_is_refused(text):
+def test_what_is_not_a_mask_is_refused(text):
     with pytest.raises(ValueError):
         cpu_lists.parse_mask(text)
 
@@ -95,7 +95,7 @@ def test_what_is_no_mask_is_refused(text):
         ("cpu0/topology/core_siblings_list", None),
     ],
 )
-def test_a_cpu_list_of_the_kernel_that_is_none_is_named(tmp_path, name, read):
+def test_an_invalid_cpu_list_of_the_kernel_is_named(tmp_path, name, read):
     path = "/sys/devices/system/cpu/" + name
     captured.grow(tmp_path, {path: "0-3 " + "9" * 60000})
     host = Host(str(tmp_path))

@@ -238,7 +238,7 @@ def test_a_link_that_comes_between_the_look_and_the_reading_is_refused(host, mon
         host.data("/file")
 
 
-def test_what_is_in_the_place_of_lock_or_profile_is_not_written_to(host):
+def test_what_is_in_place_of_lock_or_profile_is_not_written_to(host):
     before, lock = secret(host), os.path.join(FOLDER, writing.LOCK)
     put_in_place(host, lock, link_to_secret(host))
     with pytest.raises(HostError, match="Too many levels of symbolic links"):

@@ -47,12 +47,12 @@ def test_only_one_who_may_administer_the_system_enters_a_namespace():
     assert os.readlink(OWN) == before
 
 
-def test_a_file_that_is_no_namespace_is_an_error():
+def test_a_file_that_is_not_a_namespace_is_an_error():
     with pytest.raises(OSError) as raised:
         namespaces.inside(__file__, lambda: pytest.fail("asked in the wrong namespace"))
     assert raised.value.errno == errno.EINVAL
 
 
-def test_this_namespace_is_none_of_the_others():
+def test_this_namespace_is_not_one_of_the_others():
     paths = [path for _pid, path in namespaces.others(Host())]
     assert "/proc/%d/ns/net" % os.getpid() not in paths

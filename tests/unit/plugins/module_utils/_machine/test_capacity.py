@@ -212,7 +212,7 @@ def test_the_current_weight_counts_and_both_are_shown(host, current, weight, ent
     assert words in found["sentence"]
 
 
-def test_without_global_performance_data_the_sum_is_not_that_of_one(host):
+def test_without_global_performance_data_the_sum_is_not_one_lpars(host):
     found = fact(host, [core(capped=True)] * 8, [], mine=0, physical=None)
     assert found["why"] == "no global performance data: without them an LPAR sees no weight but its own"
     assert (found["weight"], found["weight_sum"], found["entitled_cores"]) == (100, None, None)
@@ -231,7 +231,7 @@ def test_without_global_performance_data_the_sum_is_not_that_of_one(host):
         ([core(CP), core(ZIIP)], {}, "PR/SM lists online cores of CP and zIIP for this LPAR"),
     ],
 )
-def test_no_quotient_no_number(host, own, options, why):
+def test_without_a_quotient_there_is_no_number(host, own, options, why):
     found = fact(host, own, **options)
     assert found["entitled_cores"] is None and found["why"].startswith(why)
     assert found["source"] == "polarization"

@@ -188,7 +188,7 @@ def test_dispatching(look, shown, cpu0, cpu1, expected):
     assert look(tree)["dispatching"] == expected
 
 
-def test_what_is_no_z(look):
+def test_machines_other_than_z(look):
     tree = {"/proc/cpuinfo": "vendor_id\t: GenuineIntel\n", "/proc/sys/kernel/arch": "x86_64\n"}
     tree.update({CPUS + "cpu%d/topology/thread_siblings_list" % cpu: "0-1\n" for cpu in range(2)})
     found = look(dict(tree, **{CPUS + "online": "0-1\n"}))
@@ -308,7 +308,7 @@ def test_hostile_text_stops_nothing(look, text):
     assert found["interfaces"]["enc1001"]["card_type"] == "OSA"
 
 
-def test_cpu_folders_that_are_none(look):
+def test_folders_that_are_not_cpus(look):
     names = ("cpu0", "cpufreq", "cpuidle", "cpu-1", "cpu9999999")
     tree = {CPUS + name + "/polarization": "horizontal\n" for name in names}
     assert look(dict(tree, **{CPUS + "online": "0\n"}))["polarization"] == counts(horizontal=1)
@@ -451,7 +451,7 @@ def test_kernel_option(host, path, line, value):
 
 
 @pytest.mark.parametrize("damage", ["no gzip", "cut", "bits", "folder", "fifo"])
-def test_a_damaged_kernel_configuration_is_none(host, damage):
+def test_a_damaged_kernel_configuration_is_ignored(host, damage):
     path = host.path("/proc/config.gz")
     os.makedirs(path if damage == "folder" else os.path.dirname(path))
     packed = bytearray(gzip.compress((OPTION + "=y\n" + "CONFIG_X=%d\n" * 400 % tuple(range(400))).encode("ascii")))

@@ -78,7 +78,7 @@ def test_the_lifetime_ends_server_and_connections():
     assert with_a_limit(attempt, bool)
 
 
-def test_strange_guests():
+def test_hostile_connections():
     with server() as session:
         for token in ("wrong", "", session["token"] + "0"):
             lines = wire.open_lines(target(session, token or " "))
@@ -535,7 +535,7 @@ def visitors(guests):
     [("11111", [2, 3, 4]), ("211134", [0, 2, 3, 4, 5])],
     ids=["of one address the oldest", "of all the oldest of the busiest address"],
 )
-def test_who_goes(visitors, addresses, stay):
+def test_which_processes_are_ended(visitors, addresses, stay):
     for number in addresses:
         visitors.come("10.0.0." + number)
     assert visitors.open() == stay

@@ -105,7 +105,7 @@ def test_what_the_shares_are_of_is_unknown(lines):
         " 20.0  60.0    1.0   19.0     -  90.0   21.0  8152    17",
     ],
 )
-def test_what_is_no_report_is_none(line):
+def test_what_is_not_a_report_is_ignored(line):
     assert read(aixlike.SHARED + (line,)) == []
     assert read((line,)) == []
 
@@ -172,7 +172,7 @@ def test_a_dedicated_partition_has_no_consumption_of_its_own(aix, monkeypatch):
 
 
 @pytest.mark.parametrize("last", [False, True])
-def test_no_tool_and_one_that_ends_are_no_cpu_time_and_not_zero(aix, monkeypatch, last):
+def test_without_a_running_tool_the_cpu_time_is_unknown_and_not_zero(aix, monkeypatch, last):
     monkeypatch.setattr(meter, "TOOLS", ("lparstat",) if last else ("nosuchtool",))
     with meter.own() as own:
         before = counters.snapshot(meter=own)
@@ -185,7 +185,7 @@ def test_no_tool_and_one_that_ends_are_no_cpu_time_and_not_zero(aix, monkeypatch
         assert after["cpu"] is None and counters.cpu_between(before, after) is None
 
 
-def test_a_tool_that_says_nothing_is_given_up(aix, monkeypatch):
+def test_a_silent_tool_is_abandoned(aix, monkeypatch):
     monkeypatch.setattr(meter, "SAMPLE_TIMEOUT", 0.3)
     aixlike.script(aix, "lparstat", "#!/bin/sh\nexec sleep 600\n")
     with meter.own() as own:
@@ -377,7 +377,7 @@ def process(root, pid, ticks, children=(), threads=()):
     (root / "proc" / str(pid) / "stat").write_text(STATUS % ((pid,) + tuple(ticks)))
 
 
-def test_the_time_of_a_process_is_that_of_all_that_descend_from_it(tmp_path):
+def test_the_time_of_a_process_includes_all_its_descendants(tmp_path):
     process(tmp_path, 10, (100, 50, 30, 20), children=(11, 12), threads=(13,))
     process(tmp_path, 11, (7, 0, 0, 0), children=(14,))
     process(tmp_path, 12, (0, 1, 0, 0))

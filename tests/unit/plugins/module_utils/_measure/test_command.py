@@ -190,7 +190,7 @@ def test_secrets_are_hidden_wherever_they_come_out():
     assert measured(options("printf", "%s", text), runs=1)["runs"][0]["raw"].startswith(text)
 
 
-def test_the_version_is_that_of_the_file(tmp_path):
+def test_the_version_is_the_files(tmp_path):
     path = tmp_path / "tool"
     script(path)
     first = made(options(str(path))).version

@@ -81,7 +81,7 @@ def test_the_server_that_runs_where_the_profile_does_not_tell(tmp_path, program,
         ((), "no SAP enqueue server was found"),
     ],
 )
-def test_what_is_named_has_to_be_there(tmp_path, named, words):
+def test_what_is_named_must_exist(tmp_path, named, words):
     profile(tmp_path, "none")
     with pytest.raises(MeasureError, match=words):
         find(tmp_path, *named)
@@ -334,7 +334,7 @@ def test_the_list_of_locks_with_any_blank_lines():
         (INFO.replace("; OK;", "; ERROR (timeout);"), "Process Information: ERROR \\(timeout\\): Enqueue Server 2"),
     ],
 )
-def test_what_is_no_good_answer(text, words):
+def test_invalid_answers(text, words):
     with pytest.raises(MeasureError, match=words):
         enq_admin.parse(text)
 
@@ -498,7 +498,7 @@ def test_rates_by_their_meaning(text):
         "15 min 25 min\nops/min\n3 4\n",
     ],
 )
-def test_what_is_no_table_of_rates_is_shown(text):
+def test_what_is_not_a_table_of_rates_is_shown(text):
     with pytest.raises(MeasureError, match="enqt printed no rates that can be read: ") as error:
         enqt.parse_rates(text)
     assert all(line in str(error.value) for line in text.splitlines())
@@ -551,7 +551,7 @@ def test_a_number_of_locks(ensa1, agent, load, metric):
 
 
 @pytest.mark.gate
-def test_watching_makes_no_locks_and_minds_none(ensa1, agent):
+def test_watching_makes_no_locks_and_ignores_others(ensa1, agent):
     """It needs others at work, though: what nobody does has no rate."""
     ensa1.lock_of_another()
     over = threading.Event()
@@ -574,7 +574,7 @@ def test_watching_makes_no_locks_and_minds_none(ensa1, agent):
     assert ensa1.count() == 1
 
 
-def test_a_rate_of_nothing_is_no_figure():
+def test_an_empty_rate_is_not_a_figure():
     one = enqt.Enqt(asked("live_statistics", run_seconds=3), ENQT, "/profile", Runner())
     with pytest.raises(MeasureError, match="a rate of 0: nobody worked with the enqueue server"):
         one._rated(enqt.parse_rates("Ops/min actual 10 s\n 0 17\n"), "", 3.0)

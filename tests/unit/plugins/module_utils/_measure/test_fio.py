@@ -88,7 +88,7 @@ def test_an_error_of_a_job_is_its_sentence():
         ('{"jobs": [{"error"', "cannot be read"),
     ],
 )
-def test_what_is_no_result_is_never_a_figure(text, words):
+def test_what_is_not_a_result_is_never_a_figure(text, words):
     with pytest.raises(MeasureError, match=words):
         fio.parse(text, writes=False)
 
@@ -117,7 +117,7 @@ def test_commands(pattern, mode, there, missing):
     assert "--thread" in argv
 
 
-def test_what_has_to_be_equal_in_both_states():
+def test_what_must_be_equal_in_both_states():
     made = shape("randread", "async", 4)
     assert made.params == {
         "directory": "/data",
@@ -146,7 +146,7 @@ def test_what_has_to_be_equal_in_both_states():
         ({"iodepth": 1025}, "fio.iodepth is 1025"),
     ],
 )
-def test_options_out_of_their_limits(changed, words):
+def test_options_outside_their_limits(changed, words):
     with pytest.raises(MeasureError, match=words):
         fio.workloads(options(**changed), {"path": None}, "")
 

@@ -250,7 +250,7 @@ def test_what_an_honest_peer_does_not_send_is_dropped():
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "7", '"get"', "{", '{"ok": ', "\x00", "[" * 60000, '{"a":' * 12000])
-def test_a_reply_that_is_no_object(text):
+def test_a_reply_that_is_not_an_object(text):
     found = refusal(text.encode("ascii") + b"\n")
     assert "does not speak the control protocol" in found
 
@@ -336,7 +336,7 @@ def test_a_clock_that_runs_backwards_gives_no_negative_duration():
         assert [text for text in errors(record) if "its %s ran backwards" % name in text] == errors(record)
 
 
-def test_a_connection_that_measures_hears_no_more_than_ok():
+def test_a_connection_that_measures_gets_no_more_than_ok():
     with peer(lambda _operation: line({"ok": True, "x": "y" * 1000})) as session:
         clients.open_exchange(clients.Job(target(session), 10, 10, PATIENCE)).close()
     answer = {"ok": 1}

@@ -53,7 +53,7 @@ FULL = OSError(errno.ENOSPC, "No space left on device", "/tmp/x")
     "fails, words", [(None, None), (MeasureError("refused"), "refused"), (FULL, "/tmp/x: No space left on device")]
 )
 @pytest.mark.parametrize("leaves", [None, "20 locks could not be released"])
-def test_what_runs_leave_behind_is_taken_back_or_stands_in_the_record(fails, words, leaves):
+def test_what_runs_leave_behind_is_rolled_back_or_recorded(fails, words, leaves):
     careless = Careless(fails, leaves)
     record = rounds.measure_workload(careless, plan(), ALONE)
     assert careless.finished == 1 and record.get("left_behind") == leaves
@@ -115,7 +115,6 @@ def test_records_of_a_round(session):
             assert figures["tr2_kib_per_s"] == pytest.approx(expected, rel=1e-4)
             assert set(run["cpu"]["client"]) == CPU and run["net"]["client"]["retransmits"] >= 0
             assert (run["cpu"]["server"] is None) is control and (run["net"]["server"] is None) is control
-            assert "av2" in run["raw"]
         for end in ("client",) if control else ("client", "server"):
             assert set(prints[end]) == PRINT and set(record["idle"][end]) == CPU
             assert abs(prints[end]["clock_step_s"]) < 1
@@ -198,7 +197,7 @@ def test_loops_known_from_another_round_are_taken():
     assert orders == [[1, 500, 1000], [500, 1000, 1], [1000, 1, 500], [1, 500, 1000]]
 
 
-def test_nobody_there_is_a_record_of_failed_runs_without_waiting(monkeypatch):
+def test_without_a_listener_there_is_a_record_of_failed_runs_without_waiting(monkeypatch):
     waited = []
     monkeypatch.setattr(time, "sleep", waited.append)
     session = {"tool": "pingpong", "port": free_port(), "control_port": free_port(), "token": "x"}
@@ -293,7 +292,7 @@ class Told(Quiet):
         return outcome._replace(histogram="%d:1" % len(self.calls))
 
 
-def test_the_distribution_is_that_of_the_counted_runs_that_succeeded():
+def test_the_distribution_covers_the_counted_runs_that_succeeded():
     record = rounds.measure_workload(Told(), plan(loops=100, runs=3, warmup=1), ALONE)
     assert [run["ok"] for run in record["runs"]] == [True, False, True, True]
     assert record["histogram_us"] == "3:1,1"

@@ -74,7 +74,7 @@ def test_all_kinds_of_instances_sorted(grown):
     ]
 
 
-def test_what_is_not_there_is_none(grown):
+def test_what_does_not_exist_is_not_an_instance(grown):
     assert instances.instances(grown({"/proc": FOLDER})) == []
     (one,) = instances.instances(grown({"/usr/sap/PRD/D00/exe": FOLDER}))
     assert (one.primary, one.host, one.profile, one.exe, one.enqueue, one.unit) == (None,) * 6
@@ -189,7 +189,7 @@ SYSTEMD, OWN_FOLDER = "/etc/systemd/system/SAPPRD_00.service", "/usr/sap/PRD/D00
         ({SERVICES: NEW_LAYOUT % OWN_FOLDER, OWN_FOLDER: ""}, OWN_FOLDER),
     ],
 )
-def test_which_of_several_profiles_is_this_hosts(grown, more, expected):
+def test_which_of_several_profiles_belongs_to_this_host(grown, more, expected):
     host = grown(two_profiles(**more))
     assert instances.profile_of(host, "PRD", "D00") == expected
     (one,) = [one for one in instances.instances(host) if one.name == "D00"]
@@ -332,7 +332,7 @@ def seen():
 
 
 @pytest.mark.parametrize("users", [(STRANGER,), (STRANGER, ADM), (STRANGER, 0), (ADM, STRANGER)])
-def test_a_process_of_a_stranger_is_none_of_an_instance(start, users):
+def test_a_strangers_process_does_not_belong_to_an_instance(start, users):
     """Also if it runs a program that is setuid <sid>adm or setuid root."""
     start("dw.sap%s_D00" % SID, *users)
     start("sapstartsrv", *users)
@@ -390,7 +390,7 @@ def test_a_socket_of_a_stranger_does_not_tell_when_the_start_service_began(tmp_p
 
 
 @pytest.mark.parametrize("user, kind", [(ADM, "ENSA2"), (STRANGER, None)])
-def test_a_lock_server_of_a_stranger_is_none(tmp_path, user, kind):
+def test_a_strangers_lock_server_does_not_count(tmp_path, user, kind):
     captured.grow(tmp_path, dict(PASSWD, **process(7, "enq.sap%s_ASCS01" % SID, (user, user))))
     assert enqueue._running_kind(Host(str(tmp_path)), SID, "ASCS01")[0] == kind
     assert processes.owners(Host(), "A\0B") == (0,)

@@ -127,7 +127,7 @@ def test_a_line_that_somebody_else_changed_since_is_left_and_named(host):
 
 
 @pytest.mark.parametrize("left", ["DEFAULT", "0"])
-def test_a_line_that_a_killed_way_back_has_left_is_removed(host, left):
+def test_a_line_that_a_killed_rollback_has_left_is_removed(host, left):
     ask(host, no__tcp_nodelayack=1)
     put(host, NEXT_BOOT, text(host).replace('tcp_nodelayack = "1"', 'tcp_nodelayack = "%s"' % left))
     result = run(host, state="restored")
@@ -517,7 +517,7 @@ def test_a_value_that_the_command_rounds_is_put_back(host, monkeypatch, place, f
     assert not run(host, state="restored")["changed"] and not host.exists(FOLDER)
 
 
-def test_a_tunable_that_is_listed_and_not_told_is_no_unknown_one(host):
+def test_a_tunable_that_is_listed_without_a_value_is_not_unknown(host):
     answer = host.run
 
     def dying(argv, **more):

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""buffer_count of qeth devices: stored by chzdev, never live; what boots, who else sets it, and the way back."""
+"""buffer_count of qeth devices: stored by chzdev, never live; what boots, who else sets it, and the rollback."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def test_it_is_predicted_stored_found_and_taken_back(host):
     assert everything(host) == before and never_live(host)
 
 
-def test_after_the_re_activation_it_is_compliant_and_the_way_back_waits_for_another(host):
+def test_after_the_re_activation_it_is_compliant_and_the_rollback_waits_for_another(host):
     before = host.data(FILE)
     run(host)
     host.boot(OSA)
@@ -126,7 +126,7 @@ def test_hipersockets_that_a_rule_or_another_way_lowers_are_stored_too(host, rul
         rules_text(OSA, portno="1").encode()[:-1],
     ],
 )
-def test_the_way_back_restores_the_exact_bytes(host, first):
+def test_the_rollback_restores_the_exact_bytes(host, first):
     write(host, FILE, first)
     host.boot(OSA)
     os.chmod(host.path(FILE), 0o640)
@@ -140,7 +140,7 @@ def test_the_way_back_restores_the_exact_bytes(host, first):
 def test_what_somebody_else_has_changed_since_is_left_and_named(host, first):
     write(host, FILE, first)
     run(host)
-    # a second value of the same file, which a way back to the first bytes would lose
+    # a second value of the same file, which a rollback to the first bytes would lose
     theirs = rules_text(OSA, buffer_count="128", layer2="0")
     write(host, FILE, theirs)
     assert not run(host)["changed"]

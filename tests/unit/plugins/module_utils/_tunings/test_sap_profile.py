@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parameters in SAP profiles: stored, running and next start, restarts by name, and the way back, byte for byte."""
+"""Parameters in SAP profiles: stored, running and next start, restarts by name, and the rollback, byte for byte."""
 
 import errno
 import os
@@ -58,7 +58,7 @@ def test_a_restart_by_name_brings_it_into_force_and_back(host):
     done = [call.split()[4] for call in host.calls if call.split()[4] in ("Stop", "RestartService", "Start")]
     assert done == ["Stop", "RestartService", "Start"]
     assert not d00(host, parameters={BTC: 12}, restart=["PRD_00"])["changed"]
-    # the way back goes on until the instance has it
+    # the rollback goes on until the instance has it
     first = run(host, state="restored")
     assert only(first)["verdict"] == "pending_restart" and host.profiles() == before
     again = run(host, state="restored", restart=["PRD_00"])
@@ -126,7 +126,7 @@ def test_restart_service_alone_brings_nothing_into_force(host):
     assert only(d00(host, parameters={BTC: 12}, restart=["PRD_00"]))["verdict"] == "changed"
     assert host.running["00"][BTC] == "12"
     assert only(d00(host, check=True, parameters={BTC: 12}))["verdict"] == "compliant"
-    # nor is it enough for the way back
+    # nor is it enough for the rollback
     host.pass_time(3600)
     assert only(run(host, state="restored"))["verdict"] == "pending_restart"
     restart_service(host)
@@ -266,7 +266,7 @@ def test_one_restart_serves_both_profiles_of_an_instance(host):
     assert len([call for call in host.calls if call.endswith("Stop")]) == 1
 
 
-def test_a_failed_restart_on_the_way_back_puts_back_what_was_set_last(host):
+def test_a_failed_restart_on_the_rollback_puts_back_what_was_set_last(host):
     first = host.profiles()
     d00(host, parameters={BTC: 11}, restart=["PRD_00"])
     d00(host, parameters={BTC: 12}, restart=["PRD_00"])
@@ -322,7 +322,7 @@ def test_a_shared_profile_that_another_host_changes_is_only_looked_at(host):
     assert host.profiles() == before
     host.fill(DEFAULT, host.data(DEFAULT) + b"rdisp/mshost = ascs\n")
     assert only(run(host, profiles=[entry]))["verdict"] in ("compliant", "pending_restart")
-    # a restart for another host's change leaves no way back here
+    # a restart for another host's change leaves no rollback here
     record = only(run(host, profiles=[entry], restart=["PRD_00", "PRD_01"]))
     assert record["verdict"] == "changed" and record["after"]["running"]["D00 rdisp/mshost"] == "ascs"
     assert "journal is empty" in only(run(host, state="restored"))["reason"]
@@ -361,7 +361,7 @@ def test_hana_and_the_diagnostics_agent_are_in_no_pattern_and_hana_is_refused(ho
         ({"profile": D00, "parameters": {"rdisp/vb_dispatching": True}}, "write it in quotes"),
     ],
 )
-def test_what_cannot_be_is_one_sentence_and_nothing_is_changed(host, wrong, words):
+def test_an_impossible_request_is_one_sentence_and_nothing_is_changed(host, wrong, words):
     before = host.profiles()
     with pytest.raises(InputError, match=words):
         run(host, **dict({"parameters": {BTC: 12}}, **wrong))
@@ -445,7 +445,7 @@ def test_a_profile_that_is_gone_or_that_someone_else_changed_is_left_alone(host)
 REALTIME = {"presets": ["realtime_scheduler"]}
 
 
-def test_real_time_scheduling_without_the_right_to_it_is_no_success(host):
+def test_real_time_scheduling_without_the_right_to_it_is_not_a_success(host):
     record = only(d00(host, restart=["PRD_00"], **REALTIME))
     assert record["verdict"] == "pending_restart" and "may not use real-time priority 40" in record["reason"]
     # a restart that cannot help is not made

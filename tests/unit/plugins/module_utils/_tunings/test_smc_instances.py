@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""SAP instances on SMC: the line in the profile, the library in the processes, their connections, and the way back."""
+"""SAP instances on SMC: the line in the profile, the library in the processes, their connections, and the rollback."""
 
 import os
 
@@ -72,7 +72,7 @@ def test_the_line_is_stored_at_once_and_in_force_after_a_restart(host):
     assert [path for path in files if "zpower" in path] == ["/etc/modules-load.d/91-zpower-sap-tuning-smc.conf"]
 
 
-def test_a_restart_by_name_loads_the_library_and_the_way_back_takes_it_out(host):
+def test_a_restart_by_name_loads_the_library_and_the_rollback_takes_it_out(host):
     before = host.profiles()
     predicted = run(host, check=True, restart=["PRD_00"])
     result = run(host, restart=["PRD_00", "ABC_77"])
@@ -111,7 +111,7 @@ def test_a_restart_by_name_loads_the_library_and_the_way_back_takes_it_out(host)
         (["PRD_00"], r"SETENV_12 \(line [0-9]+\) makes LD_PRELOAD longer than the 128 KiB"),
     ],
 )
-def test_what_cannot_be_is_refused(host, names, sentence):
+def test_impossible_requests_are_refused(host, names, sentence):
     # each line doubles it
     doubling = b"\nSETENV_%02d = LD_PRELOAD=%%(LD_PRELOAD):%%(LD_PRELOAD)"
     host.fill(
@@ -237,7 +237,7 @@ def test_connections_are_counted_with_the_kernels_reasons(host, sockets):
     assert found["verdict"] == "compliant"
 
 
-def test_the_variable_alone_is_no_proof_and_no_reason_to_restart_again(host):
+def test_the_variable_alone_is_neither_proof_nor_a_reason_to_restart_again(host):
     host.loads = False
     told = "PRD_00 was started with LD_PRELOAD=libsmc-preload.so, and no process of it has loaded"
     for _time in range(2):
@@ -321,7 +321,7 @@ def test_what_a_cluster_manages_is_not_restarted_behind_its_back(host, tuning):
         assert "--set-parameter maintenance" in found["reason"] and host.profiles() == before
     found = of(tuning(host, **dict(asked, restart=[])), ASCS01)
     assert found["verdict"] == "pending_restart" and "Stop" not in "".join(found["remarks"])
-    # by name, and the way back in maintenance
+    # by name, and the rollback in maintenance
     assert of(tuning(host, **asked, restart_in_cluster=True), ASCS01)["verdict"] == "changed"
     tuned, back = host.profiles(), dict(asked, state="restored", parameters={})
     assert "PRD_01 is not restarted" in of(tuning(host, **back), ASCS01)["reason"] and host.profiles() == tuned

@@ -106,7 +106,7 @@ def test_values_are_set_kept_and_taken_back(host):
     assert ("mount", "-o", "remount,nosuid,nodev,size=40894464k", "/dev/shm") in host.log
     again = run(host, state="present")
     assert not again["changed"] and {one["verdict"] for one in again["tuning"]} == {"compliant", "not_applicable"}
-    # the way back knows the values of other releases
+    # the rollback knows the values of other releases
     release = host.read("/etc/os-release")
     host.fill("/etc/os-release", RELEASES["RHEL 9"])
     restored = run(host, state="restored", items=[])
@@ -408,7 +408,7 @@ def test_a_host_without_the_tmpfs_is_unsupported(host, mounts):
     assert present(host)["/dev/shm"]["verdict"] == "unsupported"
 
 
-def test_a_damaged_name_in_a_journal_does_not_stop_the_way_back(host):
+def test_a_damaged_name_in_a_journal_does_not_stop_the_rollback(host):
     present(host, items=list(ITEMS))
     text = host.read(JOURNAL)
     # all values of a real journal are legible
@@ -444,22 +444,3 @@ def test_values_of_an_earlier_call_are_no_longer_asked_for(host, module):
     assert "left to sapconf" in found[MAPS]["remarks"][0] and found["kernel.pid_max"]["verdict"] == "compliant"
     module(state="restored")
     assert {one["verdict"] for one in module(complete=True)["tuning"]} == {"compliant", "observed", "not_applicable"}
-
-
-def test_what_was_set_on_request_is_no_longer_asked_for(host, module):
-    host.socket = ["disabled", "inactive"]
-    host.disk("sda", "none [mq-deadline]")
-    requested = ["nofile", "uuidd.socket", "io_scheduler"]
-    assert module(state="present", items=requested[1:], confirm_within="0")["changed"]
-    assert module(state="restored")["changed"] and host.socket == ["disabled", "inactive"]
-    assert host.value("/sys/block/sda/queue/scheduler") == "none [mq-deadline]"
-    assert module(state="present", items=requested, complete=True)["changed"]
-    found = by_subject(module(state="present", items=[MAPS], complete=True))
-    for name, words in (
-        ("nofile", "@sapsys - nofile 1048576, wanted absent"),
-        ("uuidd.socket", "uuidd.socket: active, wanted inactive"),
-        ("io_scheduler", "sda: none, wanted mq-deadline"),
-    ):
-        assert found[name]["verdict"] == "drifted" and words in found[name]["reason"]
-        assert "no longer asked for" in found[name]["reason"]
-    assert module(state="restored")["changed"] and host.socket == ["disabled", "inactive"]

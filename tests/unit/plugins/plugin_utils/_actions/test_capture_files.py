@@ -96,14 +96,16 @@ def test_the_newest_is_known_by_its_day_not_by_its_name(tmp_path: Path, newest: 
 
 
 @pytest.mark.parametrize(("place", "said"), [("", "name a capture"), ("nowhere", "there is no"), (".", "no capture")])
-def test_what_is_no_capture_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, said: str) -> None:
+def test_what_is_not_a_capture_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, said: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=said):
         chosen([place], KNOWN)
 
 
 @pytest.mark.parametrize("name", ["zpower_captures", "web", "all", "a\x1b[31m", "{{ 1 }}", "-x", "\u202eb", "a b"])
-def test_a_name_that_cannot_be_one_of_a_host_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_name_that_is_not_valid_for_a_host_is_refused(tmp_path: Path, name: str) -> None:
     for shape in ("{}.tgz", "sosreport-{}-2026-11-20-abcdefg.tar.xz"):
         with pytest.raises(ValueError, match=r"zpower_captures: .*(group|letters)") as told:
             chosen([str(named(tmp_path, shape.format(name)) / shape.format(name))], KNOWN, ["web"])

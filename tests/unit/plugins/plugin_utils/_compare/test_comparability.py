@@ -100,7 +100,7 @@ def test_items_that_are_only_shown_and_a_failed_round_without_fingerprint_decide
     ],
 )
 @pytest.mark.parametrize("item", ["entitlement", "sap_kernel"])
-def test_what_has_to_match_if_both_states_know_it(item, before, after, verdict):
+def test_what_must_match_if_both_states_know_it(item, before, after, verdict):
     """A switch to vertical polarization makes an entitlement known, and must not end the comparison."""
     records = records_of()
     for phase, value in (("before", before), ("after", after)):
@@ -142,7 +142,7 @@ def test_a_tuning_that_did_not_take_effect(verdict, effect):
     assert (told in main(report)["reason"]) is not effect
 
 
-def test_a_record_of_nothing_to_take_back_is_no_change():
+def test_a_record_of_nothing_to_roll_back_is_not_a_change():
     empty = {"running": None, "stored": None, "next_boot": None}
     nothing = {"subject": "all", "verdict": "compliant", "before": empty, "after": empty}
     files = tunings_of()
@@ -155,7 +155,7 @@ def test_a_record_of_nothing_to_take_back_is_no_change():
 
 
 @pytest.mark.parametrize("verdict", ["not_applicable", "unsupported", "waived"])
-def test_a_knob_left_alone_blocks_nothing_but_is_no_change(verdict):
+def test_a_knob_left_alone_blocks_nothing_but_is_not_a_change(verdict):
     alone = tunings_of(verdict=verdict, after=OFF)
     report = report_of(records_of(), alone)
     assert NOTHING_CHANGED in main(report)["reason"]
@@ -325,7 +325,7 @@ def test_figures_of_another_unit_or_direction_are_not_comparable(item, before, a
 
 
 @pytest.mark.parametrize(("after", "comparable"), [(1_000_000, True), (990_000, True), (500_000, False), (2e6, False)])
-def test_half_the_work_in_half_the_time_is_no_improvement(after, comparable):
+def test_half_the_work_in_half_the_time_is_not_an_improvement(after, comparable):
     records = records_of()
     for record in records:
         record["workload"]["metric"] = {"name": "elapsed_s", "unit": "s", "better": "lower"}
@@ -339,7 +339,7 @@ def test_half_the_work_in_half_the_time_is_no_improvement(after, comparable):
         assert main(report_of(records, expected_change=["workload.units"]))["verdict"] == "IMPROVED"
 
 
-def test_a_setting_of_the_application_has_to_match_unless_it_is_declared():
+def test_a_setting_of_the_application_must_match_unless_it_is_declared():
     records = records_of()
     for phase, size in (("before", 500), ("after", 1000)):
         context = {"packet_size": size, "parallel_jobs": 32}
@@ -358,7 +358,7 @@ def test_a_setting_of_the_application_has_to_match_unless_it_is_declared():
 
 
 @pytest.mark.parametrize("pattern", ["machine", "client.machine", "*.machine", "client.*"])
-def test_a_declared_difference_is_shown_and_no_obstacle(pattern):
+def test_a_declared_difference_is_shown_and_not_an_obstacle(pattern):
     records = spoil(records_of(), lambda record: record["fingerprint"]["client"].update(machine="3931"), "after")
     report = report_of(records, expected_change=[pattern])
     assert main(report)["verdict"] == "IMPROVED"

@@ -236,7 +236,7 @@ def test_tied_values_still_give_a_verdict_and_one_value_everywhere_proves_nothin
     assert figures_of == ("INCONCLUSIVE", 1, None, None, 1)
 
 
-def test_one_step_of_the_clock_is_no_finding():
+def test_one_step_of_the_clock_is_not_a_finding():
     """Two values of a clock with steps of 10 µs: one step of 60 is not a finding, however often it repeats."""
     records = spoil(records_of(), constant(60.0), "before")
     found = main(report_of(spoil(records, constant(50.0), "after")))

@@ -63,7 +63,7 @@ def test_what_got_better_is_watched_and_what_made_no_difference_can_go() -> None
 @pytest.mark.parametrize(
     ("effect", "begin"), [(0.3, "Take the change back"), (-0.3, "Keep the change."), (0.0, "Keep the change only if")]
 )
-def test_a_change_that_was_none_of_our_tunings_is_no_business_of_our_playbooks(effect: float, begin: str) -> None:
+def test_our_playbooks_do_not_handle_a_change_that_was_not_our_tuning(effect: float, begin: str) -> None:
     plan = replace(SMALL, effect=effect, session_noise=0.001, run_noise=0.001)
     (step,) = steps_of(plan, "ansible-playbook -i inv zpower.sap_tuning.measure", tuned=False)
     assert step.startswith(begin)
@@ -151,7 +151,7 @@ def test_only_plain_names_get_into_a_command(hosts: list[str], limit: str) -> No
 
 
 @pytest.mark.parametrize("repeat", ["", "sh -c 'rm'", "ansible-playbook 'open", "ansible-playbook `id` x"])
-def test_a_repeat_that_is_no_command_of_ours_is_not_repeated(repeat: str) -> None:
+def test_a_repetition_that_is_not_our_command_is_not_repeated(repeat: str) -> None:
     assert command(repeat, "verify") == "ansible-playbook zpower.sap_tuning.verify"
     assert commands(steps_of(replace(SMALL, rounds=3), repeat))[0].startswith(
         "ansible-playbook zpower.sap_tuning.before_after -e"

@@ -53,7 +53,7 @@ def test_the_tables_of_the_page_are_current(page):
 @pytest.mark.parametrize(
     "name", [name if name == "crm" else pytest.param(name, marks=NIGHTLY) for name in studies.NAMES]
 )
-def test_every_record_of_every_study_is_sound(name):
+def test_every_record_of_every_study_is_valid(name):
     for record in studies.study(name):
         complete = {**record, "collector": {}}
         assert validate(complete) is None
@@ -143,7 +143,7 @@ def test_growth_by_smt_under_zvm_and_from_z13_to_z14_is_as_the_page_says(page):
 
 
 @NIGHTLY
-def test_the_utilization_is_that_of_threads():
+def test_the_utilization_is_per_thread():
     for state in studies.runs("banking").values():
         (record,) = state["records"]
         threads = record["fingerprint"]["client"]["cpus_online"]

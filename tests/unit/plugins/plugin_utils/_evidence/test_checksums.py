@@ -61,7 +61,9 @@ def test_the_page_tells_what_was_changed_and_what_the_run_did_not_write(tmp_path
     assert line in lines and bool(code) == ("FAILED" in line)
 
 
-def test_a_file_that_is_swapped_while_the_run_writes_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_swapped_while_the_run_writes_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def swapping(document: Any) -> Iterator[str]:
         (path,) = tmp_path.glob("verify/*/verify.json")
         (path.parent / "evil").write_text(path.read_text().replace("compliant", "drifted"))

@@ -65,7 +65,7 @@ def test_queues_that_changed_alike_stand_once() -> None:
     ]
 
 
-def test_predictions_of_a_check_are_no_values() -> None:
+def test_predictions_of_a_check_are_not_values() -> None:
     predicted = row(after={"running": {"rx-0": "ff"}, "stored": None, "next_boot": None})
     assert said(host(row()), host(predicted)) == []
     text = list(differences.lines(differences.of_runs(of({"a": host(row())}), of({"a": host(predicted)}, kind="site"))))
@@ -163,7 +163,7 @@ def test_a_limit_and_tags_explain_what_is_missing() -> None:
     ]
 
 
-def test_the_same_change_of_many_hosts_stands_once() -> None:
+def test_the_same_change_of_many_hosts_is_shown_once() -> None:
     before = of({f"app{number}": host(row()) for number in range(1, 12)})
     after = of({f"app{number}": host(row(verdict="drifted") if number < 10 else row()) for number in range(1, 12)})
     names = "app1, app2, app3, app4, app5, app6, app7, app8, app9"

@@ -134,7 +134,7 @@ def test_the_headline(made: dict[str, Any], headline: str) -> None:
         ([{"verdict": "x" * 70}], f"unknown verdict: {'x' * 59}…"),
     ],
 )
-def test_what_is_no_record_is_an_error_and_never_a_success(records: object, reason: str) -> None:
+def test_what_is_not_a_record_is_an_error_and_never_a_success(records: object, reason: str) -> None:
     made = build(run(), ["app1"], {"app1": result("ok", "", records)})
     assert made["result"] == "error"
     (found,) = made["hosts"][0]["rows"]
@@ -213,7 +213,7 @@ class TestFiles:
         assert str(caught.value).startswith(named)
 
     @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"[" * 100_000, b"[]", b"{}", b'"x"'])
-    def test_what_is_no_evidence_is_told_with_its_path(self, tmp_path: Path, content: bytes) -> None:
+    def test_what_is_not_evidence_is_reported_with_its_path(self, tmp_path: Path, content: bytes) -> None:
         path = tmp_path / "verify.json"
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"verify\.json"):

@@ -84,7 +84,7 @@ class TestPage:
         source = render(build(run(), ["app1"], {"app1": result("ok", "", reasons)}), "html")
         assert "50 more rows in verify.json and verify.csv." in source
 
-    def test_why_a_tuning_does_not_apply_stands_once(self) -> None:
+    def test_why_a_tuning_does_not_apply_is_shown_once(self) -> None:
         source = render(samples.site(), "html")
         table = source.partition('id="cap-idle"')[2].partition("</table>")[0]
         assert source.count("no RoCE device") == table.count("no RoCE device") == 1

@@ -164,7 +164,7 @@ FOREIGN: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("what", FOREIGN)
-def test_a_foreign_file_is_left_out_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+def test_a_foreign_file_is_left_out_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     text, said = FOREIGN[what]
     monkeypatch.setattr(files, "LARGEST_FILE", 99_999)
     ours = slices.new_slice(tmp_path, "verify", "7", "2026-11-20T10:00:00Z")
@@ -174,7 +174,7 @@ def test_a_foreign_file_is_left_out_and_told(tmp_path: Path, monkeypatch: pytest
     assert said in sentence and sentence in made["problems"] and made["result"] == "unfinished"
 
 
-def test_each_slice_is_named_and_one_that_came_late_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_slice_is_named_and_a_late_one_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ours, other, forged = (slices.new_slice(tmp_path, "verify", "7", "2026-11-20T10:00:00Z") for _number in range(3))
     slices.write(part({"app1": "compliant"}), ours)
     slices.write(part({"app2": "compliant"}), other)

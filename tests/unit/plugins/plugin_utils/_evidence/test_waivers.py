@@ -140,7 +140,7 @@ class TestApplying:
         ("verdict", "hosts"),
         [("drifted", "db"), ("drifted", "app*"), ("pending_restart", "app4"), ("pending_restart", ["other", "d?"])],
     )
-    def test_a_waived_row_says_by_whom_and_is_no_drift(self, verdict: str, hosts: object) -> None:
+    def test_a_waived_row_says_by_whom_and_is_not_drift(self, verdict: str, hosts: object) -> None:
         made = applied([row(subject="eth0", verdict=verdict)], [waiver(hosts=hosts)])
         assert the_row(made)["verdict"] == "waived"
         known = {key: waiver()[key] for key in ("owner", "reason", "until")}

@@ -413,7 +413,7 @@ def test_what_makes_no_sense_is_one_sentence(factors: Any, words: str) -> None:
         (["factors", 0, "levels", 0, "name"], "<b>"),
     ],
 )
-def test_a_spoilt_plan_is_never_used(way: list[Any], value: object) -> None:
+def test_a_damaged_plan_is_never_used(way: list[Any], value: object) -> None:
     plan = json.loads(json.dumps(make_plan()))
     assert planning.check_plan(plan, experiments.CHANGE) == plan
     for spoilt in (put(plan, way, value), [plan]):
@@ -421,7 +421,7 @@ def test_a_spoilt_plan_is_never_used(way: list[Any], value: object) -> None:
             planning.check_plan(spoilt, experiments.CHANGE)
 
 
-def test_a_plan_is_of_its_change_and_its_blocks_are_whole() -> None:
+def test_a_plan_belongs_to_its_change_and_its_blocks_are_complete() -> None:
     plan = json.loads(json.dumps(make_plan(POLARIZATION, RPS)))
     with pytest.raises(ValueError, match="belongs to the change"):
         planning.check_plan(plan, "other")

@@ -458,7 +458,7 @@ def test_reports_in_which_every_share_is_zero_are_not_measurements(singles):
     assert (found["cpu_s"], found["busy_pct"]) == (None, None) and "in 4 of 4 samples" in found["remarks"][0]
 
 
-def test_figures_that_are_none_do_not_count_as_zero():
+def test_missing_figures_do_not_count_as_zero():
     host = captured("sadf.json")
     host["statistics"][0]["cpu-load"][0]["usr"] = None
     host["statistics"][1]["cpu-load"][0]["sys"] = True
@@ -476,7 +476,7 @@ FIGURE = st.one_of(st.floats(-10, 200), st.none(), st.booleans(), st.text(max_si
         st.dictionaries(st.sampled_from(["cpu", "usr", "sys", "soft", "irq", "steal", "idle"]), FIGURE), max_size=3
     )
 )
-def test_whatever_a_report_holds_it_is_figures_or_a_sentence(loads):
+def test_any_report_gives_figures_or_a_sentence(loads):
     host = captured("sadf.json")
     host["statistics"][1]["cpu-load"] = [*loads, {"cpu": "all", "usr": 1.0, "sys": 1.0}]
     try:
@@ -551,7 +551,7 @@ def test_what_sadf_says_is_passed_on(tmp_path, monkeypatch, script, message):
         read("load.sa", "sar")
 
 
-def test_files_that_are_too_large_compressed_or_of_no_calendar(tmp_path, monkeypatch):
+def test_files_that_are_too_large_compressed_or_have_impossible_dates(tmp_path, monkeypatch):
     path = tmp_path / "sadf.json.gz"
     path.write_bytes(gzip.compress(text_of("sadf.json").encode()))
     with pytest.raises(CpuFileError, match="only files of nmon are read compressed: unpack it with gunzip"):
@@ -576,6 +576,6 @@ def test_files_that_are_too_large_compressed_or_of_no_calendar(tmp_path, monkeyp
         ("../platform/README.md", "auto", "neither a file of nmon"),
     ],
 )
-def test_a_format_that_is_not_so(name, kind, message):
+def test_a_file_of_another_format(name, kind, message):
     with pytest.raises(CpuFileError, match=message):
         read(name, kind)

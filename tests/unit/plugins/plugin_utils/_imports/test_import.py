@@ -65,7 +65,7 @@ def check_sound(record):
     assert list(VALIDATOR.iter_errors(json.loads(json.dumps(complete, allow_nan=False)))) == []
 
 
-def test_a_row_is_a_sound_record_with_only_what_was_said():
+def test_a_row_is_a_valid_record_with_only_what_was_stated():
     (record,) = records({})
     check_sound(record)
     assert (record["peer"], record["round"], record["started"], record["idle"]) == ("local", 1, None, None)
@@ -349,7 +349,7 @@ def test_yaml_rows_are_text_know_their_lines_and_may_share_fields():
         ('a,b\n1,"x\n', "is not CSV: "),
     ],
 )
-def test_a_csv_file_that_is_none_is_one_sentence(text, said):
+def test_an_invalid_csv_file_is_one_sentence(text, said):
     with pytest.raises(RowsError, match=re.escape(said)):
         from_csv(text)
 
@@ -375,7 +375,7 @@ def test_a_csv_file_that_is_none_is_one_sentence(text, said):
         ("- {host: app1}\n- {host: a\0b}\n", "line 2 holds the control character #x0000; remove it"),
     ],
 )
-def test_a_yaml_file_that_is_none_is_one_sentence(text, said):
+def test_an_invalid_yaml_file_is_one_sentence(text, said):
     with pytest.raises(RowsError, match=re.escape(said)):
         from_yaml(text)
 
@@ -444,7 +444,7 @@ ANY_ROW = st.dictionaries(FIELD, st.one_of(ANYTHING, st.dictionaries(NAMES, ANYT
 
 @settings(max_examples=300)
 @given(st.lists(ANY_ROW, min_size=1, max_size=3))
-def test_whatever_stands_in_rows_becomes_sound_records_or_sentences(given_rows):
+def test_any_content_of_rows_becomes_valid_records_or_sentences(given_rows):
     found = records_of(from_list(given_rows), ROW)
     assert found.records or found.problems
     for record in found.records:

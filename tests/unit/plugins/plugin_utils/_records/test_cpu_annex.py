@@ -14,8 +14,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.compari
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError, WindowOptions
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import cpu_annex, record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import microseconds
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum, kpi
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds
 from documents import put, schema_errors
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,14 +100,14 @@ def test_a_round_takes_its_cpu_time_from_the_annex(tmp_path):
         (record(runs=1, seconds=60.0), entry(seconds=45.0), "the intervals are too long for its 60 s"),
     ],
 )
-def test_what_a_file_does_not_tell_is_not_known_and_said(tmp_path, item, file, why):
+def test_what_a_file_does_not_tell_is_unknown_and_reported(tmp_path, item, file, why):
     loaded = load(tmp_path, [item], annex(file))
     assert loaded.records[0].cpu == (None, None) and loaded.records[0].cpu_source == (None, None)
     assert len(loaded.problems) == 1
     assert loaded.problems[0].startswith(f"app1/cpu-client.json: not used for 1 of 1 records: {why}")
 
 
-def test_a_gap_in_the_file_is_no_idle_time_and_unknown_figures_stay_unknown(tmp_path):
+def test_a_gap_in_the_file_is_not_idle_time_and_unknown_figures_stay_unknown(tmp_path):
     file = entry()
     del file["intervals"][4]
     loaded = load(tmp_path / "gap", [record(runs=1, seconds=100.0)], annex(file))
@@ -206,7 +206,7 @@ def test_intervals_of_a_file_are_kept_in_utc(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["", "1", "+1", "3600", "+01:60", "+15:00", "CET", "+01:00:00"])
-def test_what_is_no_offset_is_one_sentence(text):
+def test_an_invalid_offset_is_one_sentence(text):
     assert {cpu_files.utc_offset(utc) for utc in ("Z", "UTC", "+00:00", "-0000")} == {timedelta()}
     with pytest.raises(CpuFileError, match="it must be the offset of local time from UTC, such as .01:00"):
         cpu_files.utc_offset(text)
@@ -313,7 +313,7 @@ def test_intervals_in_disorder_or_beyond_all_bounds_are_found():
         (None, "a symbolic link was not followed"),
     ],
 )
-def test_an_annex_that_is_none_is_left_out(tmp_path, text, message):
+def test_an_invalid_annex_is_left_out(tmp_path, text, message):
     record_files.store(tmp_path, record())
     path = tmp_path / "rps-2026-11" / "app1" / "cpu-client.json"
     if text is None:

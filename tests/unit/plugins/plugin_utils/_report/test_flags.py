@@ -124,7 +124,7 @@ def stalling(plan, rounds, phase="after"):
 LONG = replace(SAME, rounds=16)
 
 
-def test_two_stalls_after_and_none_before_are_no_plain_verdict():
+def test_two_stalls_after_and_none_before_are_not_a_plain_verdict():
     report = report_of(stalling(LONG, (3, 6)))
     (row,) = report["pooled"]
     told = "2 rounds after the change took over twice as long as usual, and none before (by chance in 24 of 100)"

@@ -57,7 +57,7 @@ class TestPage:
         assert "66 hosts: host201, host202, host204, host205, host207, host208 and 60 more" in source
         assert source.count("host399") == 0 and source.count("host299") == 1
 
-    def test_what_the_guard_said_stands_once_beside_the_reasons(self) -> None:
+    def test_what_the_guard_said_is_shown_once_beside_the_reasons(self) -> None:
         made = samples.stopped()
         assert markdown(made).count(f"\n- {samples.REGRESSED.replace('_', chr(92) + '_')}\n") == 1
         assert "−9.2 %" in html(made) and "▼</span> REGRESSED" in html(made)
@@ -170,7 +170,7 @@ def test_files_are_written_with_links_to_the_reports(tmp_path: Path, monkeypatch
     assert Path(paths["md"]).read_text(encoding="utf-8") == markdown(made)
 
 
-def test_a_hostile_path_of_a_report_is_no_address_of_another_kind(tmp_path: Path) -> None:
+def test_a_hostile_path_of_a_report_does_not_become_another_kind_of_address(tmp_path: Path) -> None:
     (address,) = {*keeping.links(samples.hostile(), tmp_path).values()} - {
         *keeping.links(samples.stopped(), tmp_path).values()
     }

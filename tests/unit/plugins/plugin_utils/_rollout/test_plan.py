@@ -236,7 +236,7 @@ class TestDifferences:
         if "collection" not in more:
             assert (plans.fingerprint(old) != plans.fingerprint(new)) == bool(told)
 
-    def test_values_and_tunings_of_hosts_of_which_five_are_told(self) -> None:
+    def test_values_and_tunings_of_hosts_are_told_for_five(self) -> None:
         old = made_plan(collection="0.9.0")
         new = copy.deepcopy(old)
         new["wanted"]["app3"] = "another"

@@ -239,7 +239,7 @@ def here(host: str, namespace: str = "pid:[1]") -> dict[str, Any]:
 
 
 class TestRunning:
-    def test_the_controller_is_that_of_the_worker_and_ids_differ_and_are_no_numbers(self) -> None:
+    def test_the_controller_matches_the_worker_and_ids_differ_and_are_not_numbers(self) -> None:
         assert states.controller() == {
             "host": socket.gethostname(),
             "pid": os.getppid(),
@@ -269,7 +269,7 @@ class TestRunning:
 
 
 class TestSaving:
-    def test_a_state_that_is_not_sound_is_not_written(self, tmp_path: Path) -> None:
+    def test_an_invalid_state_is_not_written(self, tmp_path: Path) -> None:
         rollout = interrupted()
         path = rollout.save(tmp_path)
         before = path.read_bytes()
@@ -308,7 +308,7 @@ class TestReading:
             (None, "not a regular file"),
         ],
     )
-    def test_what_is_no_state(self, content: bytes | None, words: str, tmp_path: Path) -> None:
+    def test_what_is_not_a_state(self, content: bytes | None, words: str, tmp_path: Path) -> None:
         assert states.read(tmp_path, "smc-2026") is None
         path = tmp_path / "rollouts" / "smc-2026" / "rollout.json"
         path.parent.mkdir(parents=True)
@@ -360,7 +360,7 @@ def damaged(path: list[Any], value: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("path", "value"), DAMAGE, ids=str)
-def test_schema_and_check_turn_away_the_same_damage(path: list[Any], value: Any) -> None:
+def test_schema_and_check_reject_the_same_damage(path: list[Any], value: Any) -> None:
     document = damaged(path, value)
     assert schema_errors("rollout", document) != []
     with pytest.raises(ValueError, match=r"^[a-z_]+[^ ]* (is|names) .*$|^[^ ]+ is .*; it must begin"):

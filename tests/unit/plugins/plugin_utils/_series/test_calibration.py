@@ -74,7 +74,7 @@ class TestCalibrate:
             made = json.loads("".join(of_calibration.FORMATS["json"](found)))
             assert schema_errors("calibration", made) == []
 
-    def test_a_drift_is_no_noise_and_the_order_of_records_does_not_matter(self) -> None:
+    def test_a_drift_is_not_noise_and_the_order_of_records_does_not_matter(self) -> None:
         found = records()
         still = calibrated(found)
         assert still == calibrated(found[::-1])
@@ -324,7 +324,7 @@ class TestRead:
         assert str(caught.value).endswith("; calibrate again, or move it away")
 
     @pytest.mark.parametrize("text", ["", "[]", "{", '{"schema": NaN}', "[" * 100000])
-    def test_what_is_no_calibration_is_one_sentence(self, tmp_path: Path, text: str) -> None:
+    def test_what_is_not_a_calibration_is_one_sentence(self, tmp_path: Path, text: str) -> None:
         self.stored(tmp_path, text)
         with pytest.raises(ValueError, match="cannot be used: "):
             calibration.read(tmp_path, "calibration")

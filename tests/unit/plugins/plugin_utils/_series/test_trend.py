@@ -62,7 +62,7 @@ def change(factor: float, session: float = 1.0) -> dict[str, Any]:
     return comparison([session * value for value in values[1:]], [session * value / factor for value in values[:-1]])
 
 
-def test_sessions_that_differ_are_no_effect_of_the_changes() -> None:
+def test_sessions_that_differ_are_not_an_effect_of_the_changes() -> None:
     flat = [TrendStep(f"c{place}", "", [change(1.0, session)]) for place, session in enumerate((1.0, 1.05, 0.97, 0.9))]
     report = trend("t", flat)
     assert report["headline"].startswith("elapsed_s went from 100.1 s to 90 s over 4 changes: 10.1 % less, measured at")
@@ -132,7 +132,7 @@ def test_figures_of_another_unit_or_direction_are_another_series(other: dict[str
     assert sorted(item["whole"]["ratio"] for item in series) == [1.0, 1.25]
 
 
-def test_a_change_without_the_series_is_a_hole_and_no_value() -> None:
+def test_a_change_without_the_series_is_a_gap_and_not_a_value() -> None:
     there, other = comparison([100], [90]), comparison([50], [50], host="erp2")
     report = trend("t", [TrendStep("a", "a", [there]), TrendStep("b", "b", [other]), TrendStep("c", "c", [there])])
     series = next(item for item in report["series"] if item["host"] == "erp1")
@@ -196,7 +196,7 @@ class TestWork:
         assert [point["speedup"] for point in found] == speedup
         assert [point["efficiency_pct"] for point in found] == efficiency
 
-    def test_the_interval_is_that_of_the_work(self) -> None:
+    def test_the_interval_belongs_to_the_work(self) -> None:
         first, second = [50, 51, 52, 53, 54, 55.0], [60, 61, 62, 63, 64, 65.0]
         found = curve({10: second, 1: first}, "lower", "each")
         assert (found[0]["low"], found[0]["high"]) == (1.0, 1.0)
@@ -216,7 +216,7 @@ class TestKnee:
         assert [found and found["x"] for found in (knee(each, "lower"), knee(whole, "lower", "whole"))] == [4.0, 4.0]
 
     @pytest.mark.parametrize(("noise", "claimed"), [(0.01, True), (0.5, False)])
-    def test_the_bend_has_to_be_beyond_the_noise(self, noise: float, claimed: bool) -> None:
+    def test_the_bend_must_exceed_the_noise(self, noise: float, claimed: bool) -> None:
         """The claim by hand: t of K(R - 1) degrees of freedom for the rise, and for the bend over a tenth of it."""
         values = {1: 10, 2: 20, 4: 40, 8: 42, 16: 43}
         spread = noise  # the deviation of -noise, 0 and noise
@@ -280,7 +280,7 @@ class TestCurves:
         assert [len(item["points"]) for item in found] == [2, 2]
         assert len(scaling("c", rounds(made), "connections", workload="a-*")["curves"]) == 1
 
-    def test_what_is_no_number_and_what_failed_is_said(self) -> None:
+    def test_values_that_are_not_numbers_and_failures_are_reported(self) -> None:
         made = [record(50, context={"guests": "many"}), record(50, phase="p2", context={"guests": "2"})]
         failed = record(50, phase="p3", context={"guests": 3})
         failed["runs"][1].update(ok=False, error="refused", metrics={})
@@ -296,7 +296,7 @@ class TestCurves:
         assert scaling("c", rounds(made), "connections")["curves"] == []
 
     @pytest.mark.parametrize("x", ["", "params.", "context", "bytes", "loops.x"])
-    def test_an_x_that_is_none(self, x: str) -> None:
+    def test_an_invalid_x(self, x: str) -> None:
         with pytest.raises(ValueError, match="it must be connections, params"):
             scaling("c", [], x)
 

@@ -37,7 +37,7 @@ def test_a_peer_that_is_never_changed_joins_nothing() -> None:
     assert schedules.groups(peers, ["app1", "app2"]) == {"app1": both, "db1": both, "app2": ("app2",)}
 
 
-def test_the_order_is_that_of_the_seed_and_balanced_at_every_look() -> None:
+def test_the_order_follows_the_seed_and_is_balanced_at_every_look() -> None:
     steps = order()
     assert [phase for phase, _round in steps] == looks.order("c1 app1", 16)
     assert order() == steps and order("c1 app2") != steps and order(most=32)[:32] == steps
@@ -84,7 +84,7 @@ def test_more_rounds_are_those_of_the_next_two_looks() -> None:
     assert schedules.most_rounds(8, 8, 8) == 12
 
 
-def test_more_than_32_rounds_have_to_be_declared_before_the_first_one() -> None:
+def test_more_than_32_rounds_must_be_declared_before_the_first_one() -> None:
     for most in (16, 48, 64):
         with pytest.raises(ValueError, match="has 32 rounds of each state and cannot get .*: its last look is at 32"):
             schedules.most_rounds(most, 32, 16)

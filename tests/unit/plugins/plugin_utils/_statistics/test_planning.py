@@ -63,7 +63,7 @@ def test_the_noise_is_split_into_runs_and_rounds(run: float, between: float) -> 
         assert math.sqrt(fmean(one.rounds**2 for one in found)) == pytest.approx(between, rel=0.1)
 
 
-def test_levels_of_sessions_and_slow_drifts_are_no_noise_of_rounds() -> None:
+def test_levels_of_sessions_and_slow_drifts_are_not_noise_of_rounds() -> None:
     chance = random.Random(3)
     values = [chance.gauss(0.0, 0.02) for _round in range(16)]
     alone = planning.noise([values], [[0.0]])
@@ -81,7 +81,7 @@ def test_levels_of_sessions_and_slow_drifts_are_no_noise_of_rounds() -> None:
         ([[0.5] * 12], "all rounds have the same value"),
     ],
 )
-def test_too_little_says_nothing(sessions: list[list[float]], said: str) -> None:
+def test_too_little_data_says_nothing(sessions: list[list[float]], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         planning.noise(sessions, [[0.0, 0.1]])
 

@@ -11,22 +11,20 @@ import importlib.util
 import math
 import sys
 
+import guards
 import numpy as np
 import pytest
+import reports
+import rules
+import tables
+import trials
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import pooled
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._statistics import gates, looks
+from noise import NOISES, Noise, runs_of_2_pct, spikes
 from places import CHECKOUT
+from trials import MOST, Site
 
 FOLDER = CHECKOUT / "tests" / "simulate"
-sys.path.append(str(FOLDER))
-import guards  # noqa: E402
-import reports  # noqa: E402
-import rules  # noqa: E402
-import tables  # noqa: E402
-import trials  # noqa: E402
-from noise import NOISES, Noise, runs_of_2_pct, spikes  # noqa: E402
-from trials import MOST, Site  # noqa: E402
-
 SPEC = importlib.util.spec_from_file_location("simulate_run", FOLDER / "run.py")
 run = importlib.util.module_from_spec(SPEC)
 sys.modules[SPEC.name] = run  # for the processes that play
@@ -72,7 +70,7 @@ def test_pooled_values_stand_for_the_rounds_of_single_workloads():
     assert [value for _state, value in single.readings] == pytest.approx([value for _state, value in whole.readings])
 
 
-def test_a_goal_that_is_missed_is_said():
+def test_a_missed_goal_is_reported():
     def outcome(wrong):
         return trials.collect([(["IMPROVED"], 6)] * wrong + [(["UNCHANGED"], 6)] * (100 - wrong))
 
