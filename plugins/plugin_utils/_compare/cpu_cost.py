@@ -59,7 +59,10 @@ def cpu_cost(
     ``useful``: the rounds that have data. Nothing is tested unless ``comparable``.
     """
     used = {side: {phase: _used(useful[phase], index) for phase in PHASES} for index, side in enumerate(SIDES)}
-    kpis = {side: {phase: _kpi(known) for phase, known in both.items()} for side, both in used.items()}
+    kpis = {
+        side: {phase: known.total and kpi.kpi(known.total, known.rate) for phase, known in both.items()}
+        for side, both in used.items()
+    }
     shared = _shared(useful)
     ends = SIDES[:1] if shared else SIDES
     doubts = {side: [*_doubts(useful, used, side, shared, limits)] for side in ends}
@@ -120,10 +123,6 @@ def _used(rounds: Sequence[Round], index: int) -> _Used:
     windows = idle_windows(rounds, index)
     known = [total for total in (item.cpu[index] for item in rounds) if total is not None]
     return _Used(kpi.add(known) if known else None, kpi.idle_rate(windows), kpi.idle_pct(windows))
-
-
-def _kpi(known: _Used) -> kpi.Kpi | None:
-    return None if known.total is None else kpi.kpi(known.total, known.rate)
 
 
 def idle_windows(rounds: Sequence[Round], index: int) -> list[kpi.CpuSum]:

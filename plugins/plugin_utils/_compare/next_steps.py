@@ -9,7 +9,7 @@ records, so only plain names are put into a command.
 import json
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from .._experiment.outcomes import first_rows
 from .._statistics.looks import LOOKS
@@ -53,63 +53,54 @@ MORE_VARIABLES = "Add the other extra variables (-e) of that run. They may be se
 
 def next_steps(report: Report, comparisons: Sequence[Comparison]) -> list[str]:
     """Return the steps for a report that lacks only them; never empty."""
-    rows, verdict = report["pooled"], report["verdict"]
-    missing = ["See under Not measured which hosts are missing, and why."] if report["not_measured"] else []
-    if report["experiment"]:
-        return _with_remarks(report, [*_of_experiment(report, report["experiment"], rows), *missing])
     ours = [item for item in comparisons if not item.entry["control"]]
+    experiment = report["experiment"]
+    steps = [_of_experiment(report, experiment)] if experiment else [*_of_change(report, ours)]
+    if report["not_measured"]:
+        steps.append("See under Not measured which hosts are missing, and why.")
+    if not ours and not experiment:
+        steps.append(f"Measure both states{_measure_again(report)}.")
+    if MORE_VARIABLES in report["repeat"] and any("`" in step for step in steps):
+        steps.append(MORE_VARIABLES.replace("Add", "To each command, add"))
+    return steps
+
+
+def _of_change(report: Report, ours: Sequence[Comparison]) -> Iterator[str]:
+    rows, verdict = report["pooled"], report["verdict"]
     first = rows[0] if rows else None
     causes = {*(item.cause for item in ours), first["cause"] if first else ""}
     guards = first["guards"] if first else []
     grouped = any(guard.kind == "groups" for guard in guards)
-    harmed = _worse_hosts(rows) if grouped else _worse_hosts(rows) & {guard.name for guard in guards}
-    steps = []
-    if verdict == REGRESSED:
-        steps.append(f"Take the change back where it made things worse{_rollback(report, _worse_hosts(rows))}.")
-    elif first and harmed:
-        if first["hosts"] >= CONFIRM_FROM and first["rounds"] < LOOKS[1].rounds:
-            again = f"{LOOKS[1].rounds} rounds per state on {', '.join(sorted(harmed)[:MOST_NAMED])}"
-            steps.append(
-                f"Measure {again}: among this many hosts one looks harmed by chance if its rounds have spikes."
-            )
-        steps.append(f"Take the change back where it made things worse{_rollback(report, harmed)}.")
+    worse = {str(row["host"]) for row in rows if row["scope"] == "host" and row["verdict"] == REGRESSED}
+    harmed = worse if grouped else worse & {guard.name for guard in guards}
+    many = first and first["hosts"] >= CONFIRM_FROM and first["rounds"] < LOOKS[1].rounds
+    if verdict != REGRESSED and harmed and many:
+        again = f"{LOOKS[1].rounds} rounds per state on {', '.join(sorted(harmed)[:MOST_NAMED])}"
+        yield f"Measure {again}: among this many hosts one looks harmed by chance if its rounds have spikes."
+    if verdict == REGRESSED or harmed:
+        back = _rollback(report, worse if verdict == REGRESSED else harmed)
+        yield f"Take the change back where it made things worse{back}."
     if first and first["warnings"]:
-        steps.append("Check the side effects named in the guards before you keep the change.")
-    steps += [f"{text}{_measure_again(report)}." for cause, text in ADVICE.items() if cause in causes]
-    steps += _declaring(report, [item for item in ours if item.cause == "fingerprint"])
-    if not grouped:
-        steps += _more_rounds(report, first)
+        yield "Check the side effects named in the guards before you keep the change."
+    yield from (f"{text}{_measure_again(report)}." for cause, text in ADVICE.items() if cause in causes)
+    yield from _declaring(report, [item for item in ours if item.cause == "fingerprint"])
+    if first and first["more_rounds"] and not grouped:
+        yield _more_rounds(report, first, first["more_rounds"])
     if any(item.line.alternates is False for item in ours):
-        steps.append("Let the states alternate in random order, so that a drift does not look like an effect.")
+        yield "Let the states alternate in random order, so that a drift does not look like an effect."
     if verdict == IMPROVED and not harmed:
         watch = f", and check with the verify playbook that it stays: `{command(report['repeat'], 'verify')}`"
         keep = "If you accept them, keep the change" if first and first["warnings"] else "Keep the change"
-        steps.append(f"{keep}{watch if report['changes'] else ''}.")
+        yield f"{keep}{watch if report['changes'] else ''}."
     if verdict == UNCHANGED:
-        steps.append(
-            "Keep the change only if there is another reason for it, because it makes no material difference here;"
-            f" otherwise take it back{_rollback(report)}."
-        )
-    steps += missing
-    if not ours:
-        steps.append(f"Measure both states{_measure_again(report)}.")
-    return _with_remarks(report, steps)
+        why = "only if there is another reason for it, because it makes no material difference here"
+        yield f"Keep the change {why}; otherwise take it back{_rollback(report)}."
 
 
 def _measured(report: Report) -> bool:
     """Whether this collection measured the change, so that a command of it can measure again."""
     ours = [entry for entry in report["comparisons"] if not entry["control"]]
     return not ours or any(entry["tool"] != IMPORTED for entry in ours)
-
-
-def _worse_hosts(rows: Sequence[Row]) -> set[str]:
-    return {str(row["host"]) for row in rows if row["scope"] == "host" and row["verdict"] == REGRESSED}
-
-
-def _with_remarks(report: Report, steps: list[str]) -> list[str]:
-    """The same steps, and a last one if the commands lack variables of the original run."""
-    lacking = MORE_VARIABLES in report["repeat"] and any("`" in step for step in steps)
-    return [*steps, MORE_VARIABLES.replace("Add", "To each command, add")] if lacking else steps
 
 
 def _rollback(report: Report, hosts: Iterable[str] = ()) -> str:
@@ -140,54 +131,45 @@ def _declaring(report: Report, unequal: Sequence[Comparison]) -> list[str]:
     return [f"Or, if you want to compare exactly this difference, declare it: {again}."]
 
 
-def _more_rounds(report: Report, first: Row | None) -> list[str]:
+def _more_rounds(report: Report, first: Row, more: int) -> str:
     """How to go on if more rounds would decide: before_after continues the change, other playbooks measure it again."""
-    if first is None or not first["more_rounds"]:
-        return []
-    more = first["more_rounds"]
     noise = "" if first["cause"] == "rounds" else "Measure again at a quieter time, or with this noise "
     total = first["rounds"] + more
     if total > LOOKS[-1].rounds:
         most = f"no verdict is likely within {LOOKS[-1].rounds} rounds"
-        return [f"Measure again at a quieter time: with this noise, {most}."]
+        return f"Measure again at a quieter time: with this noise, {most}."
     if _measured(report) and _words(report["repeat"])[-1:] == [f"{COLLECTION}.before_after"]:
         again = f"`{_plain(report['repeat'])} -e zpower_change={report['change']} -e before_after_continue=true"
         again = f": {again} -e measure_max_rounds={total}`"
     else:
         again = _measure_again(report, f"-e measure_rounds={total}")
     odds = DECIDED if first["cause"] == "noise" else ""
-    return [f"{noise}{'m' if noise else 'M'}easure {more} more rounds of each state, {total} in all{odds}{again}."]
+    return f"{noise}{'m' if noise else 'M'}easure {more} more rounds of each state, {total} in all{odds}{again}."
 
 
-def _of_experiment(report: Report, experiment: Part, rows: Sequence[Row]) -> list[str]:
-    sessions = experiment["progress"].get("sessions") or [{}]
-    winner, last = experiment["winner"], sessions[-1]
+def _of_experiment(report: Report, experiment: Part) -> str:
+    last = (experiment["progress"].get("sessions") or [{}])[-1]
+    winner, same = experiment["winner"], f"{_plain(report['repeat'])} -e zpower_change={report['change']}"
     if not experiment["progress"]["complete"]:
-        again = f"`{_plain(report['repeat'])} -e zpower_change={report['change']}`"
-        return [f"Continue the experiment with the same factors: {again}."]
+        return f"Continue the experiment with the same factors: `{same}`."
     if winner is None and (last.get("failures") or not last.get("ended")):
         back = f"`{command(report['repeat'], 'rollback')} -e zpower_checkpoint={report['change']}`"
-        return [f"Take back any changes that the last session left behind: {back}."]
+        return f"Take back any changes that the last session left behind: {back}."
     if winner is None:
-        needed = [row["rounds"] + row["more_rounds"] for row in first_rows(rows).values() if row["more_rounds"]]
+        deciding = first_rows(report["pooled"]).values()
+        needed = max((row["rounds"] + row["more_rounds"] for row in deciding if row["more_rounds"]), default=0)
         if not needed:
-            return ["Nothing to do: the hosts are in the state in which they were found."]
-        again = (
-            f": `{_plain(report['repeat'])} -e zpower_change={report['change']} -e experiment_max_rounds={max(needed)}`"
-        )
-        more = f"Go on with the experiment, if possible at a quieter time{again}."
-        within = max(needed) <= LOOKS[-1].rounds
-        return [more if within else f"Measure again at a quieter time{_measure_again(report)}."]
+            return "Nothing to do: the hosts are in the state in which they were found."
+        more = f"Go on with the experiment, if possible at a quieter time: `{same} -e experiment_max_rounds={needed}`."
+        within = needed <= LOOKS[-1].rounds
+        return more if within else f"Measure again at a quieter time{_measure_again(report)}."
     if last.get("kept") == winner:
         watch = f"`{command(report['repeat'], 'verify')}`"
-        return [f"Write the settings of {winner} into the inventory, and check them with the verify playbook: {watch}."]
+        return f"Write the settings of {winner} into the inventory, and check them with the verify playbook: {watch}."
     level: Part = next((item for item in experiment["levels"] if item["name"] == winner), {})
     asked = shlex.quote(json.dumps(level.get("vars") or {}, sort_keys=True))
-    site = command(report["repeat"], "site")
-    return [
-        f"Nothing was kept. To keep {winner}, write its settings into the inventory and apply them: `{site} -e"
-        f" {asked}`."
-    ]
+    site = f"`{command(report['repeat'], 'site')} -e {asked}`"
+    return f"Nothing was kept. To keep {winner}, write its settings into the inventory and apply them: {site}."
 
 
 def _measure_again(report: Report, rounds: str = "") -> str:

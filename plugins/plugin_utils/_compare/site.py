@@ -135,7 +135,9 @@ def _row(contrast: Contrast, limits: Limits, hosts: Sequence[Host], absent: int 
     step = mean([host.step for host in able or hosts])
     found, aside = _pooled(able, material, contrasts, step, harm[0])
     decided = _unless_lost(verdict_on(found, material, step), hosts, absent or 0, few)
-    decided, stalls, flags = side_effects.with_stalls(decided, lines, contrasts, _declared(able))
+    usable = [item for host in able for item in host.usable]
+    declared = max((item.protocol.rounds for found in usable for item in found.rounds), default=0)
+    decided, stalls, flags = side_effects.with_stalls(decided, lines, contrasts, declared)
     moved = on_control(alone.control) if alone else None if able else CONTROLS_MOVED
     verdict = _turned_away(hosts) or moved or decided
     comparisons = {host.name: host.comparisons for host in hosts}
@@ -157,7 +159,13 @@ def _row(contrast: Contrast, limits: Limits, hosts: Sequence[Host], absent: int 
         guards += _worse(effect.ratio, able, [item for item in named if item["name"] not in known], material)
     if not alone and found.effect and found.unit == "rounds" and len(able) < FEWEST_HOSTS and not verdict.cause:
         last.append(f"this is about these {len(able)} hosts; at least {FEWEST_HOSTS} would say something about others.")
-    flags += [*failed[1], *resent[1], *_unseen(able, verdict.word), *_order_flags(able), *_control_flags(hosts)]
+    flags += [
+        *failed[1],
+        *resent[1],
+        *tails.unseen(usable if verdict.word in (IMPROVED, UNCHANGED) else []),
+        *_order_flags(able),
+        *_control_flags(hosts),
+    ]
     every = [item.entry for ours in comparisons.values() for item in ours]
     control = alone.control if alone else None
     return {
@@ -209,11 +217,6 @@ def _deviations(able: Sequence[Host], effect: Effect | None, material: float) ->
     ]
     told = [{"kind": kind, "name": name, "ratio": short(ratio), "p": short(p)} for kind, (name, ratio, p) in named]
     return told, [SEVERAL] if groups else []
-
-
-def _declared(hosts: Sequence[Host]) -> int:
-    """The rounds per state that were planned before the first one."""
-    return max((item.protocol.rounds for host in hosts for found in host.usable for item in found.rounds), default=0)
 
 
 def mean(steps: Sequence[float]) -> float:
@@ -314,11 +317,6 @@ def _order_flags(hosts: Sequence[Host]) -> list[str]:
         for flag in order_flags(host.line.alternates, [item for found in host.usable for item in found.rounds])
     }
     return list(known)
-
-
-def _unseen(hosts: Sequence[Host], word: str) -> list[str]:
-    judged = [item for host in hosts for item in host.usable] if word in (IMPROVED, UNCHANGED) else []
-    return tails.unseen(judged)
 
 
 def _control_flags(hosts: Sequence[Host]) -> list[str]:

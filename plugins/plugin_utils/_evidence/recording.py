@@ -72,7 +72,14 @@ class Recording:
         """Keep what an action of this collection says of tunings; whether it has a row."""
         kept = self._of(host)
         if "errors" in answer:
-            _keep_call(kept, answer)
+            # a later call, such as one after a restart of other hosts, replaces the errors of the same tunings
+            kept.errors = {name: text for name, text in kept.errors.items() if name not in answer.get("tunings", {})}
+            kept.errors |= {sentence.partition(":")[0]: sentence for sentence in answer["errors"]}
+            kept.drift |= bool(answer.get("drift"))
+            kept.platform = answer.get("platform") or kept.platform
+            kept.problems = answer.get("problems", [])
+            for waiver in answer.get("waivers", []):
+                kept.waivers.setdefault(repr({**waiver, "uses": None}), waiver)["uses"] |= waiver["uses"]
             if self.judges and not kept.errors:
                 kept.losses.clear()
         rows = cast(list[WaivedRow], answer.get("tuning", []))
@@ -165,16 +172,3 @@ class Recording:
         text = str.__str__(name)
         host: Host = {"host": text, "outcome": outcome, "message": said, "rows": rows, "platform": kept.platform}
         return host, kept.waivers.values(), kept.problems
-
-
-def _keep_call(kept: _Host, answer: Answer) -> None:
-    """Keep what one call of all tunings of a host adds to their rows."""
-    called, errors = answer.get("tunings", {}), answer["errors"]
-    # a later call, such as that after a restart of other hosts, replaces what an earlier one said of the same tunings
-    kept.errors = {name: text for name, text in kept.errors.items() if name not in called}
-    kept.errors |= {sentence.partition(":")[0]: sentence for sentence in errors}
-    kept.drift |= bool(answer.get("drift"))
-    kept.platform = answer.get("platform") or kept.platform
-    kept.problems = answer.get("problems", [])
-    for waiver in answer.get("waivers", []):
-        kept.waivers.setdefault(repr({**waiver, "uses": None}), waiver)["uses"] |= waiver["uses"]

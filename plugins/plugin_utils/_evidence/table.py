@@ -39,7 +39,10 @@ def lines(document: Document, verbose: bool = False) -> list[Line]:
     rows = [
         (host, (row["name"], row["subject"], *places(row), word(row["verdict"]), row["verdict"])) for host, row in shown
     ]
-    found = _columns([*_lost(document), *_once(rows)])
+    # the last item of each row is its tone
+    cells = [*_lost(document), *_once(rows)]
+    cells = [(*COLUMNS, ""), *cells] if cells else []
+    found = [(text, row[-1]) for text, row in zip(in_columns([row[:-1] for row in cells]), cells, strict=True)]
     if stopped := document["run"].get("stopped"):
         found.append((shorten(one_line(stopped), LONGEST_NOTE), "failed"))
     found += [*((note, "") for note in _notes(document, shown)), *_waivers(document)]
@@ -95,12 +98,6 @@ def _lost(document: Document) -> list[tuple[str, ...]]:
     blank = [NOTHING] * (len(COLUMNS) - 2)
     lost = [host for host in lost_hosts(document) if all(row["verdict"] != "failed" for row in host["rows"])]
     return _once([(host["host"], (*blank, word(host["outcome"]), host["outcome"])) for host in lost])
-
-
-def _columns(rows: Sequence[tuple[str, ...]]) -> list[Line]:
-    """Each row, whose last item is its tone, in columns below the header."""
-    table = [(*COLUMNS, ""), *rows] if rows else []
-    return [(text, row[-1]) for text, row in zip(in_columns([row[:-1] for row in table]), table, strict=True)]
 
 
 def _notes(document: Document, shown: Sequence[tuple[str, WaivedRow]]) -> Iterator[str]:
