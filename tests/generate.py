@@ -56,9 +56,7 @@ NEW_ROLE = {
 - name: {title}
   zpower.sap_tuning.tuning:
     name: {role}
-  timeout: "{{{{ lookup('zpower.sap_tuning.host_timeout', '{role}') }}}}"
   become: true
-  register: __{role}_result
   tags: [{role}]
 """,
     "meta/main.yml": YAML_HEAD

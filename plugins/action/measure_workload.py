@@ -156,7 +156,9 @@ class ActionModule(HonestAction):
         given = arguments.get("command")
         if isinstance(given, list):
             arguments = {**arguments, "command": [encoded(command) for command in given]}
-        return self.ask(f"zpower.sap_tuning.{self.module}", arguments, variables, OF_SERVER_OR_ROUND)
+        # a server starts and stops at once, but a round takes its time
+        limit = self.limit(variables) if arguments.get("side", "client") != "client" else 0
+        return self.ask(f"zpower.sap_tuning.{self.module}", arguments, variables, OF_SERVER_OR_ROUND, limit)
 
     def _ids(self, options: Values, variables: Values) -> Values:
         """The fields that tie a record to its change; ValueError if they cannot be names of files."""

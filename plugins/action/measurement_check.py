@@ -16,7 +16,7 @@ from ..module_utils._measure.locks import enq_request
 from ..module_utils._measure.net import niping_request
 from ..module_utils._measure.round import entry_point
 from ..module_utils._measure.round.tools import SETS
-from ..module_utils._measure.workloads.options import check_limits, check_lists
+from ..module_utils._measure.workloads.options import check_options
 from ..modules.measurement_check import DOCUMENTATION
 from ..plugin_utils._actions.controller import ControllerAction, argument_spec, check_tags, of_role
 from ..plugin_utils._actions.measuring import check_writable, encoded
@@ -161,8 +161,8 @@ def check_numbers(options: Options) -> None:
     try:
         entry_point.check(common)  # type: ignore[no-untyped-call]
         for kind in options["workloads"]:
-            check_limits(options, LIMITS.get(kind, {}))  # type: ignore[no-untyped-call]
-            check_lists(options, SERIES[kind] if kind != "command" else ())  # type: ignore[no-untyped-call]
+            lists = SERIES[kind] if kind != "command" else ()
+            check_options(options, LIMITS.get(kind, {}), lists)  # type: ignore[no-untyped-call]
         niping_request.check_rate(options["tool"], options["rate"], "measure_")  # type: ignore[no-untyped-call]
     except MeasureError as error:
         raise ValueError(f"measure_{error}") from None

@@ -14,7 +14,7 @@ from ..plugin_utils._imports.records import TOOL, Imported, records_of, states_o
 from ..plugin_utils._imports.rows import RowsError, from_file, from_list
 from ..plugin_utils._pages.text import listed, plural
 from ..plugin_utils._records import record_files
-from ..plugin_utils._records.checks import plain_json
+from ..plugin_utils._records.checks import plain_json, sentence
 
 
 class ActionModule(ControllerAction):
@@ -85,7 +85,7 @@ def _compared(records: list[Values], results: Path, replace: bool) -> dict[str, 
             store["created"].append(record)
             continue
         except (OSError, ValueError, RecursionError) as error:
-            reason = record_files.sentence(error)
+            reason = sentence(error)
             raise ValueError(f"{path} exists and cannot be read as a record: {reason}") from None
         known = known if isinstance(known, dict) else {}
         # another version of the collection makes the same records of the same rows

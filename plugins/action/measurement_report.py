@@ -58,16 +58,16 @@ class ActionModule(ControllerAction):
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
         argv = command.parse(options["results_command"])
-        folder, loaded = _load(options)
         # a play that tried to measure this change says why there is nothing
         tried = self._task.check_mode or variables.get("__report_measured")
-        if not tried and not os.path.lexists(folder):
-            raise ValueError(no_records(folder, options["change"]))
-        playbook = measured_by(loaded)
-        repeat = options["repeat"] or (repeat_command(context.CLIARGS, playbook) if playbook else "")
-        given = {name: options[name] for name in ("material_pct", "cpu_pct", "expected_change")}
-        limits = comparing.Options(repeat=repeat, **given)
         with record_files.no_collection():
+            folder, loaded = _load(options)
+            if not tried and not os.path.lexists(folder):
+                raise ValueError(no_records(folder, options["change"]))
+            playbook = measured_by(loaded)
+            repeat = options["repeat"] or (repeat_command(context.CLIARGS, playbook) if playbook else "")
+            given = {name: options[name] for name in ("material_pct", "cpu_pct", "expected_change")}
+            limits = comparing.Options(repeat=repeat, **given)
             expected = expected_hosts(options["expected_hosts"], variables)
             report = comparing.compare_change(loaded, expected, limits)
             document, place = (report, loaded_runs(loaded)), (folder, "report")
@@ -90,13 +90,13 @@ class ActionModule(ControllerAction):
 def expected_hosts(given: list[str] | None, variables: Mapping[str, Any]) -> comparing.Expected:
     """The hosts that the report must account for: ``given``, else all that the play's own variables name."""
     if given:
-        return comparing.Expected(hosts=given)
+        return given, {}
     play = [str(host) for host in variables.get("ansible_play_hosts_all") or ()]
     alive = {str(host) for host in variables.get("ansible_play_hosts") or ()}
     everybody = {str(host) for host in (variables.get("groups") or {}).get("all") or ()}
     reasons = {host: FAILED for host in play if host not in alive}
     reasons.update((host, LEFT_OUT) for host in sorted(everybody - {*play, "localhost"}))
-    return comparing.Expected(hosts=[host for host in play if host != "localhost"], reasons=reasons)
+    return [host for host in play if host != "localhost"], reasons
 
 
 def repeat_command(arguments: Mapping[str, Any], playbook: str = "before_after") -> str:
@@ -146,7 +146,7 @@ def measured_by(loaded: record_files.Loaded) -> str:
     return "measure" if loaded.records and not loaded.tunings else "before_after"
 
 
-def outcome(report: Report, written: Mapping[str, Any]) -> dict[str, Any]:
+def outcome(report: Report, written: Mapping[str, object]) -> dict[str, Any]:
     """The result of the task; ``written``: that of :func:`reporting.write`."""
     return {
         **written,

@@ -13,7 +13,7 @@ from ..plugin_utils._sessions import states
 class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
 
-    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, object]:
         if self._task.check_mode:
             return {"changed": True, "msg": "check mode: the tuning records are not stored"}
         host = str(variables["inventory_hostname"])

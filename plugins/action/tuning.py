@@ -3,8 +3,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Run the module of a tuning with the variables of its role; documented in plugins/modules/tuning.py."""
 
-from typing import Any
-
 from ..plugin_utils._actions.controller import HonestAction
 from ..plugin_utils._actions.role_options import module_options, templated
 from ..plugin_utils._actions.variables import in_variables, known_tunings, option_names, role_specs
@@ -12,13 +10,13 @@ from ..plugin_utils._answers.answers import OF_TUNING, Answer
 
 
 class ActionModule(HonestAction):
-    def perform(self, given: dict[str, Any]) -> Answer:
+    def perform(self, given: dict[str, object]) -> Answer:
         spec = {"name": {"type": "str", "required": True, "choices": known_tunings()}}
         _result, arguments = self.validate_argument_spec(argument_spec=spec)
         name, value_of = arguments["name"], templated(self._templar, given)
         self.check_common(value_of)
         options = module_options(name, role_specs(name), value_of)
-        answer = self.ask(f"zpower.sap_tuning.{name}", options, given, OF_TUNING)
+        answer = self.ask(f"zpower.sap_tuning.{name}", options, given, OF_TUNING, self.limit(given, {name: options}))
         if answer.get("failed"):
             answer["msg"] = in_variables(option_names(name), answer.get("msg", ""))
         return answer

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible.plugins.loader import lookup_loader
 
 from ..modules.tunings import DOCUMENTATION
 from ..plugin_utils._actions.controller import HonestAction, documented, runs
@@ -44,25 +43,20 @@ ARGUMENTS["names"]["choices"] = TUNINGS
 # Read where Ansible loads this plugin, before it forks the process of each host.
 for role in WITH_ROWS:
     role_values(role)
-lookup_loader.get("zpower.sap_tuning.host_timeout")
 
 
 class ActionModule(HonestAction):
     _supports_diff = True
 
-    def perform(self, given: dict[str, Any]) -> dict[str, Any]:
+    def perform(self, given: dict[str, object]) -> dict[str, object]:
         # -v shows all rows of the table, and not the whole result
         quiet = {"_ansible_verbose_override": True} if self._display.verbosity < 2 else {}
         arguments = self._arguments(given)
         bad = arguments["failing"] or []
         if arguments["failing"] is not None and not arguments["names"]:  # a second task without anything to do
             return {**quiet, "failed": bool(bad), "failing": bad, "msg": "; ".join(bad)}
-        variables, tunings = {**given, **arguments["variables"]}, arguments["tunings"]
+        variables, tunings, names = {**given, **arguments["variables"]}, arguments["tunings"], arguments["names"]
         host = variables["inventory_hostname"]
-        if unknown := [name for name in tunings if name not in TUNINGS]:
-            raise ValueError(f"there is no tuning '{unknown[0]}': tunings takes {', '.join(TUNINGS)}")
-        named = tunings if arguments["names"] is None else arguments["names"]
-        names = list(dict.fromkeys(map(str.__str__, named)))  # no cache finds the tagged strings of ansible-core 2.19
         self._check_tags(WITH_ROWS if arguments["check_platform"] else TUNINGS, variables)
         chosen = [name for name in names if self._tagged(name, variables)]
         self.check_common(templated(self._templar, variables))
@@ -83,7 +77,8 @@ class ActionModule(HonestAction):
             **platform,
         }
         if called or platform:
-            answer = self.ask(MODULE, module_args, variables, {**FIELDS, "tunings": by_tuning(called)})
+            fields = {**FIELDS, "tunings": by_tuning(called)}
+            answer = self.ask(MODULE, module_args, variables, fields, self.limit(variables, module_args["tunings"]))
             answer.pop("invocation", None)  # the controller knows it, and the evidence is there
             if "tunings" not in answer:  # the host could not be reached, or the module did not start
                 return {**quiet, **answer}
@@ -98,7 +93,9 @@ class ActionModule(HonestAction):
         bad = result["errors"] + (drift if arguments["drift"] == "fail" else demanded) + bad
         if arguments["preflight"]:
             result["preflight"] = [*answer.get("preflight", []), *of_platform(rows)]
-        evidence: dict[str, Any] = {name: result[name] for name in ("tunings", "errors", "platform") if name in result}
+        evidence: dict[str, object] = {
+            name: result[name] for name in ("tunings", "errors", "platform") if name in result
+        }
         evidence |= {"tuning": rows, "drift": drift, "waivers": uses, "problems": problems}
         result |= {"drift": drift, "failing": bad, "msg": "; ".join(bad) or result["msg"], "deferred": deferred}
         result |= {"failed": bool(bad) and arguments["fail"] and not deferred, "throttle": throttle}
@@ -114,7 +111,7 @@ class ActionModule(HonestAction):
             result = {name: value for name, value in result.items() if name not in FOR_TASKS - needed}
         return {**quiet, **result}
 
-    def _arguments(self, variables: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(self, variables: dict[str, object]) -> dict[str, Any]:
         """Return the options; a task of a role leaves some out, because templates would cost more than the call."""
         role, value_of, asked = self.own_role(), templated(self._templar, variables), {}
         if role in ("tune", "verify"):
@@ -127,7 +124,11 @@ class ActionModule(HonestAction):
                 asked["names"] = choose(asked_for(value_of(f"{role}_tunings"), value_of), TUNINGS)
         self._task.args = {**asked, **self._task.args}
         arguments: dict[str, Any] = self.validate_argument_spec(argument_spec=ARGUMENTS)[1]
-        return arguments
+        if unknown := [name for name in arguments["tunings"] if name not in TUNINGS]:
+            raise ValueError(f"there is no tuning '{unknown[0]}': tunings takes {', '.join(TUNINGS)}")
+        named = arguments["tunings"] if arguments["names"] is None else arguments["names"]
+        # no cache finds the tagged strings of ansible-core 2.19
+        return {**arguments, "names": list(dict.fromkeys(map(str.__str__, named)))}
 
     def _deferred(self, options: Mapping[str, Any], variables: Mapping[str, Any]) -> tuple[list[str], int]:
         """The tunings that wait for a second task, and its throttle: instances are restarted on one host at a time."""
@@ -143,11 +144,11 @@ class ActionModule(HonestAction):
             fitting = ", ".join([*known, "all", "tagged"])
             raise ValueError(f"nothing was done: --tags {','.join(sorted(asked))} matches none of {fitting}")
 
-    def _rollback(self, variables: Mapping[str, Any]) -> bool:
+    def _rollback(self, variables: Mapping[str, object]) -> bool:
         """Whether everything is taken back. Then waivers and the requests to the platform do not count."""
         return bool(boolean(templated(self._templar, variables)("zpower_rollback"), strict=False))
 
-    def _strict(self, variables: Mapping[str, Any]) -> list[str]:
+    def _strict(self, variables: Mapping[str, object]) -> list[str]:
         """The verdicts that only report, and fail on this host."""
         value_of = templated(self._templar, variables)
         return [] if self._rollback(variables) else [n for n in waiving.REPORTED if value_of(f"zpower_{n}") == "fail"]
@@ -160,20 +161,21 @@ class ActionModule(HonestAction):
         latest = "" if days in (None, "") else (waivers.DAY + timedelta(min(int(days), LONGEST_DAYS))).isoformat()
         # one controller of several may know a part of the inventory only
         groups = {} if value_of("zpower_run") else variables.get("groups", {})
-        limits = waivers.WaiverLimits(latest, value_of(waivers.BROAD) != "fail", groups)
-        found, mistakes = waivers.parse(value, WITH_ROWS, limits)
+        found, mistakes = waivers.parse(value, WITH_ROWS, latest, value_of(waivers.BROAD) != "fail", groups)
         if mistakes and not self._task.check_mode:
             raise ValueError("; ".join(mistakes))  # before a value is set; what only looks tells them at its end
         return found, mistakes
 
-    def _platform(self, names: list[str], arguments: Mapping[str, Any], variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _platform(
+        self, names: list[str], arguments: Mapping[str, Any], variables: Mapping[str, Any]
+    ) -> dict[str, object]:
         """Return the arguments of the platform check of these tunings, none if it is not chosen."""
         if not arguments["check_platform"] or not self._tagged("platform", variables):
             return {}
         asked = {} if self._rollback(variables) else self._platform_options(variables)
         return {"check_platform": True, "platform": {**asked, "tunings": names, **arguments["platform"]}}
 
-    def _platform_options(self, variables: Mapping[str, Any]) -> dict[str, Any]:
+    def _platform_options(self, variables: Mapping[str, object]) -> dict[str, object]:
         """Return the options of the platform check, without the tunings, which this task knows."""
         names = [name for name in role_specs("platform") if name != "platform_tunings"]
         with scope(self._templar, {**role_values("platform"), **variables}) as value_of:
@@ -187,8 +189,8 @@ class ActionModule(HonestAction):
         return runs(own | {name}, variables.get("ansible_run_tags", ("all",)), variables.get("ansible_skip_tags", ()))
 
     def _options(
-        self, names: Iterable[str], variables: Mapping[str, Any]
-    ) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+        self, names: Iterable[str], variables: Mapping[str, object]
+    ) -> tuple[dict[str, dict[str, object]], dict[str, str]]:
         """({name: options of its module}, {name: a mistake in one of its variables})."""
         options, mistakes = {}, {}
         for name in names:

@@ -69,7 +69,7 @@ class LookupModule(LookupBase):
         asked = {host: self._asks({**defaults, **of_host(host), **common}, *terms[1:]) for host in hosts}
         return [shared_profiles.order(asked)]
 
-    def _asks(self, variables: Mapping[str, Any], chosen: str | None = None, winning: str = "") -> dict[str, Any]:
+    def _asks(self, variables: Mapping[str, object], chosen: str | None = None, winning: str = "") -> dict[str, object]:
         if facts.deciding(variables):  # its call will fail with this error
             return {}
         with scope(self._templar, variables) as value_of:

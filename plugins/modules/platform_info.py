@@ -202,10 +202,7 @@ from ..module_utils._machine.reading import HostError, host_and_system
 
 
 def main():
-    module = AnsibleModule(
-        argument_spec=dict(root=dict(type="path", default="/")),
-        supports_check_mode=True,
-    )
+    module = AnsibleModule(argument_spec=dict(root=dict(type="path", default="/")), supports_check_mode=True)
     try:
         host, system = host_and_system(module.params["root"])
     except HostError as error:

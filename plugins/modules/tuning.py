@@ -41,7 +41,6 @@ EXAMPLES = r"""
   zpower.sap_tuning.tuning:
     name: rps
   become: true
-  register: __rps_result
 """
 
 RETURN = r"""

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from measuring import free_port
-from playing import CHECKOUT, LOCAL, play, unreachable
+from playing import LOCAL, play, unreachable
 
 QUICK = {"measure_rounds": 1, "measure_runs": 1, "measure_warmup": 0, "measure_idle_seconds": 0}
 QUICK |= {"measure_run_seconds": 0.1, "measure_control": False}
@@ -114,35 +114,6 @@ def test_nothing_to_measure_is_an_error(tmp_path: Path) -> None:
 
 
 HERE = {"ansible_connection": "local", "measure_address": "127.0.0.1"}
-LISTENING: dict[str, tuple[str, dict[str, str], str]] = {
-    # host: its workload, the variables of its peer, and the address that the server listens on
-    "app1": ("niping", {"measure_address": "127.0.0.2"}, "127.0.0.2"),
-    "app2": ("niping", {"ansible_host": "127.0.0.3"}, "127.0.0.3"),
-    "app3": ("niping", {}, "peer3"),
-    "app4": ("network", {"measure_address": "127.0.0.2", "measure_listen": "0.0.0.0"}, "0.0.0.0"),
-    "app5": ("enqueue", {"measure_address": "127.0.0.2"}, "127.0.0.2"),
-}
-
-
-@pytest.mark.nightly
-def test_the_server_listens_on_the_address_that_is_measured(tmp_path: Path) -> None:
-    own = {name: name.replace("app", "peer") for name in LISTENING}
-    profile = tmp_path / "PRD_ASCS01_prdascs"
-    profile.write_text("Start_Program_01 = local enq.sapPRD_ASCS01 pf=/x\n")
-    code, text = measure(
-        tmp_path,
-        hosts={name: {"measure_workloads": [LISTENING[name][0]], "measure_peer": own[name]} for name in LISTENING},
-        peers={own[name]: {"ansible_connection": "local", **LISTENING[name][1]} for name in LISTENING},
-        options=("--check", "-v"),
-        measure_tool="pingpong",
-        measure_enqueue_profile=str(profile),
-        measure_enqueue_path=str(CHECKOUT / "tests" / "standins" / "sap" / "enq_admin"),
-    )
-    assert code == 0, text
-    for name, (_workload, _peer, address) in LISTENING.items():
-        assert f'"session": {{"address": "{address}"' in about(f"{name} -> {own[name]}", text)
-
-
 PINGPONG = {"measure_tool": "pingpong", "measure_bytes": [1000]}
 
 
@@ -233,3 +204,17 @@ def test_a_server_that_is_gone_is_started_again(tmp_path: Path) -> None:
     records = [json.loads(path.read_text()) for path in (tmp_path / "results" / "c1" / "app1").iterdir()]
     assert sorted(record["round"] for record in records) == [1, 2]
     assert all(run["ok"] for record in records for run in record["runs"])
+
+
+@pytest.mark.gate
+def test_a_calibration_writes_nothing_in_check_mode_and_needs_something_to_measure(tmp_path: Path) -> None:
+    commands = [{"name": "sleep", "argv": ["/bin/sleep", "0.02"]}]
+    given = {**LOCAL, **QUICK, "measure_workloads": ["command"], "measure_commands": commands, "calibrate_rounds": 8}
+    code, text = play(tmp_path, {"app1": given}, "calibrate", "--check")
+    assert code == 0, text
+    assert "there is no record of the calibration calibration below results" in text
+    assert {path.name for path in tmp_path.iterdir()} == {"hosts.yml", "play.yml"}
+    code, text = play(tmp_path, {"app1": {**given, "measure_workloads": ["niping"]}}, "calibrate")
+    assert code == 2
+    assert "no host of this play has a measure_peer, so there is nothing to measure" in text
+    assert not list(tmp_path.glob("results/*/*"))

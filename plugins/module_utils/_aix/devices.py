@@ -13,8 +13,6 @@ from .._host.host import HostError
 
 # One line of lsdev -C. text: location and description, which the line does not separate.
 Device = namedtuple("Device", "name state text")
-# The certain parts of a line of lsattr -El. settable: whether chdev may change it, None if the line does not say.
-Attribute = namedtuple("Attribute", "name settable")
 
 # in use; a child device is in the wrong state, such as the interface of an adapter that is Available
 _BUSY = ("0514-062", "0514-029")
@@ -68,12 +66,12 @@ def parse_devices(out):
 
 
 def parse_listing(out):
-    """[Attribute] of lsattr -El.
+    """{attribute: whether chdev may change it, None if that is not said} of lsattr -El.
 
     Only the ends of a line are used: the value and the description between them may be empty or contain blanks.
     """
     lines = [line.split() for line in out.splitlines()]
-    return [Attribute(words[0], _SETTABLE.get(words[-1])) for words in lines if words]
+    return {words[0]: _SETTABLE.get(words[-1]) for words in lines if words}
 
 
 def parse_legal(out):
@@ -158,7 +156,7 @@ class Devices:
         return result.out.strip() if result.rc == 0 else None
 
     def attributes(self, device):
-        """[Attribute] that the device shows."""
+        """{attribute: whether it can be set} that the device shows."""
         return parse_listing(_output(self.host, ["lsattr", "-El", device]))
 
     def legal(self, device, attribute):

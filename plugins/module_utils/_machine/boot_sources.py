@@ -117,12 +117,9 @@ def sysctls(host, *paths):
                 replaced.append((name, table.pop(name)))
             if name:
                 table[name] = setting
-    found = []
-    for name, setting in replaced + list(table.items()):
-        for path in paths:
-            if name == path or (path not in table and _matches(name, path)):
-                found.append((path, setting))
-    return found
+    lines = [(name, path, setting) for name, setting in replaced + list(table.items()) for path in paths]
+    fits = [name == path or (path not in table and _matches(name, path)) for name, path, _setting in lines]
+    return [line[1:] for line, fit in zip(lines, fits) if fit]
 
 
 def conf_is_linked(host):

@@ -52,8 +52,7 @@ def records(host, system, threads_per_core, database_host, smc_peers=(), tunings
     if host.capture:
         return of_capture(host, threads_per_core, database_host, smc_peers)
     found = [smt(host, system, threads_per_core)]
-    below = zvm(host, system)
-    found += ([below] if below else []) + capacity(host, system) + cluster(host, system)
+    found += zvm(host, system) + capacity(host, system) + cluster(host, system)
     found += [hipersockets(host, system, *one) for one in _ends(database_host)]
     with_smc = system == "Linux" and kernel.has_smc(host)
     if smc_peers or with_smc:
@@ -80,13 +79,11 @@ def of_capture(host, threads_per_core, database_host, smc_peers):
     why = captured.of_request(host)
     if why and (record["verdict"] != "compliant" or threads_per_core is not None):
         record.update(verdict="unknown", reason="%s (%s)" % (why, record["reason"]))
-    found.append(record)
-    found += capacity(host, "Linux") + cluster(host, "Linux")
+    found += [record] + capacity(host, "Linux") + cluster(host, "Linux")
     asked = [(subject, "database_host", name) for name, subject in _ends(database_host)]
     asked += [("SMC", "smc_peers", list(smc_peers))] if smc_peers else []
-    for subject, option, value in asked:
-        reason = "only the running machine tells the route and the use of connections"
-        found.append(_record(subject, {option: value}, None, "unknown", reason, ()))
+    live = "only the running machine tells the route and the use of connections"
+    found += [_record(subject, {option: value}, None, "unknown", live, ()) for subject, option, value in asked]
     return found + of_notes(host, "Linux")
 
 
@@ -163,11 +160,11 @@ def _at_once(host, wanted):
 
 
 def zvm(host, system):
-    """The record of a guest of z/VM: how many of the cores of its LPAR z/VM can use; None on other machines."""
+    """[the record of a guest of z/VM]: how many of the cores of its LPAR z/VM can use."""
     if system != "Linux" or hardware.virtualization(host) != "zvm":
-        return None
+        return []
     sysinfo = hardware.sysinfo(host)
-    program, cores = sysinfo.hypervisors[0].program, sysinfo.lpar and sysinfo.lpar.cpus.get("Configured")
+    program, cores = sysinfo.hypervisors[0]["program"], sysinfo.lpar and sysinfo.lpar.cpus.get("Configured")
     running = {"control program": program, "cores of its LPAR": cores}
     sources = (STUDY % "5.3", "IBM z13s Technical Guide (SG24-8294)")
     newer = not program.startswith("z/VM 6.")
@@ -184,7 +181,7 @@ def zvm(host, system):
         verdict, state = "drifted", "%s; %s" % (state, advice)
     else:
         remarks = [advice]
-    return _record("z/VM", {}, running, verdict, state, sources, remarks=remarks)
+    return [_record("z/VM", {}, running, verdict, state, sources, remarks=remarks)]
 
 
 # capacity
@@ -237,17 +234,15 @@ def hipersockets(host, system, database_host, subject="HiperSockets"):
     """The record of the interface that leads to a host."""
     sources = (STUDY % "5.1", "Linux on IBM Z, qeth device driver (HiperSockets and OSA)")
     asked = {"database_host": database_host, "card_type": "HiperSockets"}
-    if system != "Linux" or hardware.virtualization(host) == "none":
-        reason = "HiperSockets connect the LPARs and guests of one IBM Z machine"
-        return _record(subject, asked, None, "not_applicable", reason, sources)
-    try:
-        interface = interface_to(database_host)
-    except OSError as error:
-        reason = "database_host: cannot reach %s: %s" % (database_host, error.strerror or error)
-        return _record(subject, asked, None, "failed", reason, sources)
-    if interface == "lo":
-        reason = "%s is this host itself" % database_host
-        return _record(subject, asked, None, "not_applicable", reason, sources)
+    verdict, reason = "not_applicable", "HiperSockets connect the LPARs and guests of one IBM Z machine"
+    if system == "Linux" and hardware.virtualization(host) != "none":
+        try:
+            interface = interface_to(database_host)
+            reason = "%s is this host itself" % database_host if interface == "lo" else ""
+        except OSError as error:
+            verdict, reason = "failed", "database_host: cannot reach %s: %s" % (database_host, error.strerror or error)
+    if reason:
+        return _record(subject, asked, None, verdict, reason, sources)
     found = hardware.interfaces(host)
     ends = hardware.lowest_interfaces(found, interface)
     running = {"route": interface}
@@ -256,8 +251,8 @@ def hipersockets(host, system, database_host, subject="HiperSockets"):
     remarks = [sentence for name in ends if name in found for sentence in _too_small(name, found[name])]
     if others:
         words = ", ".join("%s (%s)" % (name, running[name]) for name in others)
-        reason = "packets to %s leave through %s, which is not a HiperSockets interface; " % (database_host, words)
-        reason += GAIN
+        reason = "packets to %s leave through %s, which is not a HiperSockets interface; %s"
+        reason %= (database_host, words, GAIN)
         return _record(subject, asked, running, "drifted", reason, sources, "device", remarks)
     reason = "packets to %s leave through HiperSockets; %s" % (database_host, GAIN)
     return _record(subject, asked, running, "compliant", reason, sources, remarks=remarks)

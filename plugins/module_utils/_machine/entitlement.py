@@ -13,16 +13,13 @@ from .._host import cpu_lists
 from . import hardware
 
 LEVELS = ("high", "medium", "low")
+_SHOWN = LEVELS + ("unknown",)
 
 
 def by_level(states):
     """{high, medium, low or unknown: [CPU]} of online_polarizations(); empty if none is vertical or unknown."""
-    found = {}
-    for cpu, text in states.items():
-        level = text.rpartition(":")[2]
-        if level in LEVELS + ("unknown",):
-            found.setdefault(level, []).append(cpu)
-    return found
+    found = {level: [cpu for cpu, text in states.items() if text.rpartition(":")[2] == level] for level in _SHOWN}
+    return {level: cpus for level, cpus in found.items() if cpus}
 
 
 def cores_by_level(host, states):
@@ -97,9 +94,7 @@ def steering_remarks(host, low, some_become_low):
         "RPS of %s hands packets to CPUs %s, some of which may become vertical:low; rps_cpus: entitled leaves those "
         "out once they show it"
     )
-    sentences = []
-    for interface, cpus in sorted(steered_to(host).items()):
-        held = [cpu for cpu in cpus if cpu in low]
-        if held or some_become_low:
-            sentences.append((now if held else soon) % (interface, cpu_lists.format_list(held or cpus)))
-    return sentences
+    masks = sorted(steered_to(host).items())
+    found = [(interface, cpus, [cpu for cpu in cpus if cpu in low]) for interface, cpus in masks]
+    found = [one for one in found if one[2] or some_become_low]
+    return [(now if held else soon) % (name, cpu_lists.format_list(held or cpus)) for name, cpus, held in found]

@@ -58,7 +58,7 @@ def _linux(host):
         "machine_model": sysinfo.model if sysinfo else None,
         "generation": hardware.GENERATIONS.get(machine_type),
         "virtualization": virtualization,
-        "hypervisors": [hypervisor._asdict() for hypervisor in sysinfo.hypervisors] if sysinfo else [],
+        "hypervisors": sysinfo.hypervisors if sysinfo else [],
         "lpar": _lpar(sysinfo),
         "threads_per_core": threads_per_core(host, online or []),
         "threads_per_core_possible": threads_possible(host, sysinfo, virtualization),

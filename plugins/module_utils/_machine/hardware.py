@@ -17,14 +17,12 @@ from .._host.kernel import int_or_none
 CPUS = "/sys/devices/system/cpu"
 NET = "/sys/class/net"
 
-# lpar: None if absent. hypervisors: the innermost first. magnitudes: {one of LEVELS: its highest
-# number in the next outer one, or None without such a level}, empty without the topology facility. threads: the highest
-# number of threads of an IFL of this machine, None if unknown.
+# lpar: None if absent. hypervisors: as in the fact, the innermost first. magnitudes: {one of LEVELS: its highest number
+# in the next outer one, or None without such a level}, empty without the topology facility. threads: the highest number
+# of threads of an IFL of this machine, None if unknown.
 Sysinfo = namedtuple("Sysinfo", "type model lpar hypervisors magnitudes threads")
 # characteristics: words such as Shared; cpus: {"Configured": 4, "Dedicated": 0, ...}, with SMT these are cores
 Lpar = namedtuple("Lpar", "number name characteristics cpus")
-# name: of the guest, program: "z/VM 6.1.0"
-Hypervisor = namedtuple("Hypervisor", "name program")
 # from the outside to the inside
 LEVELS = ("drawers", "books", "sockets", "cores")
 
@@ -77,12 +75,8 @@ def _lpar(values):
 
 
 def _hypervisors(values):
-    found = []
-    for key in sorted(values):
-        match = re.match(r"^(VM[0-9]{2}) Control Program$", key)
-        if match:
-            found.append(Hypervisor(values.get(match.group(1) + " Name"), " ".join(values[key].split())))
-    return found
+    keys = [key for key in sorted(values) if re.match(r"^VM[0-9]{2} Control Program$", key)]
+    return [{"name": values.get(key[:4] + " Name"), "program": " ".join(values[key].split())} for key in keys]
 
 
 def _magnitudes(text):
@@ -141,7 +135,7 @@ def virtualization(host):
         return "none" if is_z(host) is False else None
     if not found.hypervisors:
         return "lpar"
-    program = found.hypervisors[0].program
+    program = found.hypervisors[0]["program"]
     return "zvm" if program.startswith("z/VM") else "kvm" if program.startswith("KVM") else "other"
 
 
@@ -153,12 +147,8 @@ def has_topology_facility(host):
 
 def polarizations(host):
     """{CPU number: horizontal, vertical:low, vertical:medium, vertical:high or unknown} of the present CPUs."""
-    found = {}
-    for cpu in cpu_numbers(host):
-        text = host.value("%s/cpu%d/polarization" % (CPUS, cpu))
-        if text is not None:
-            found[cpu] = text
-    return found
+    texts = {cpu: host.value("%s/cpu%d/polarization" % (CPUS, cpu)) for cpu in cpu_numbers(host)}
+    return {cpu: text for cpu, text in texts.items() if text is not None}
 
 
 def online_polarizations(host):
@@ -221,7 +211,7 @@ def interface(host, name):
     device = base + "/device/"
     driver = driver_of(host, name) if "device" in names else None
     card = host.value(device + "card_type") if driver == "qeth" else None
-    queues = receive_queues(host, name)
+    queues, sent = receive_queues(host, name), receive_queues(host, name, "tx")
     return {
         "driver": driver,
         "card_type": card_type(driver, card),
@@ -233,17 +223,13 @@ def interface(host, name):
         "receive_queues": len(queues),
         "rps_cpus": {queue: host.value("%s/queues/%s/rps_cpus" % (base, queue)) for queue in queues},
         # the kernel answers ENOENT where an interface can have only one (net/core/net-sysfs.c)
-        "xps_cpus": {queue: host.value("%s/queues/%s/xps_cpus" % (base, queue)) for queue in _queues(host, name, "tx")},
+        "xps_cpus": {queue: host.value("%s/queues/%s/xps_cpus" % (base, queue)) for queue in sent},
         "lower": [lower[len("lower_") :] for lower in names if lower.startswith("lower_")],
     }
 
 
-def receive_queues(host, interface):
-    """The names of its receive queues, rx-0 and so on, in the order of their numbers."""
-    return _queues(host, interface, "rx")
-
-
-def _queues(host, interface, kind):
+def receive_queues(host, interface, kind="rx"):
+    """The names of its receive queues, rx-0 and so on, in the order of their numbers; kind tx: its transmit queues."""
     names = host.listdir("%s/%s/queues" % (NET, interface))
     queues = [name for name in names if re.match(r"^%s-[0-9]{1,5}$" % kind, name)]
     return sorted(queues, key=lambda queue: int(queue.split("-")[1]))

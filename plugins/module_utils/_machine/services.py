@@ -32,11 +32,9 @@ def services(host):
     for service in sorted(_DETAILS):
         starts, active = enabled(host, service + ".service"), runs(host, service + ".service")
         if starts or active:
-            if not active and service in _ACT_ONCE:
-                active = None
+            active = None if not active and service in _ACT_ONCE else active
             version = _cpuplugd_version(host) if service == "cpuplugd" else None
-            detail = _DETAILS[service]
-            detail = detail(host) if callable(detail) else detail
+            detail = _DETAILS[service](host) if callable(_DETAILS[service]) else _DETAILS[service]
             found.append(dict(service=service, enabled=starts, running=active, version=version, detail=detail))
     return found
 

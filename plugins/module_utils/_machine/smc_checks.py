@@ -117,11 +117,8 @@ def _addresses(name):
 
 def connections(host):
     """[(own port, peer's address, peer's port)] of the established TCP connections."""
-    found = []
-    for fields in smc_sockets.established(host):
-        peer, port = fields[2].split(":")
-        found.append((int(fields[1].split(":")[1], 16), _address(peer), int(port, 16)))
-    return found
+    ends = [fields[1].split(":") + fields[2].split(":") for fields in smc_sockets.established(host)]
+    return [(int(own_port, 16), _address(peer), int(port, 16)) for _own, own_port, peer, port in ends]
 
 
 def _address(digits):

@@ -23,14 +23,7 @@ _USE_COUNT, _PCI_ID, _PORTS, _IB_NAME = 1, 7, (8, 9), 10
 _PNET_BY_USER, _PNET_ID, _INTERFACE, _STATE, _VALID, _LINKS = 1, 2, 3, 4, 5, 6
 # SMC_NLA_STATS_*, and of one kind of SMC
 _KINDS, _ERRORS = {"SMCD": 1, "SMCR": 2}, (3, 4)
-_COUNTERS = {
-    "client_v1": 7,
-    "client_v2": 8,
-    "server_v1": 9,
-    "server_v2": 10,
-    "bytes_received": 16,
-    "bytes_sent": 17,
-}
+_COUNTERS = {"client_v1": 7, "client_v2": 8, "server_v1": 9, "server_v2": 10, "bytes_received": 16, "bytes_sent": 17}
 # SMC_NLA_FBACK_STATS_*
 _END, _SERVER_COUNT, _CLIENT_COUNT, _REASON, _REASON_COUNT = 1, 2, 3, 4, 5
 # the name of the entry of SMC-D's loopback device

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one door for what a peer says, in replies and in its session: named fields within limits; all else is dropped.
+"""The one door for what a peer says, in requests, replies and its session: named fields within limits, no others.
 
 Text is printable. No number is infinite or NaN. A null field and a missing one are the same.
 """
@@ -21,7 +21,7 @@ def _wrong(value, name, wanted):
     return MeasureError("%s is %s; it must be %s" % (name, shown, wanted))
 
 
-def _read(value, spec, name):
+def read(value, spec, name):
     """A value as it has to be. Raises MeasureError.
 
     spec: (low, high) of a number, a whole one if low is; the length of a text; bool; {name: spec} of an object;
@@ -31,9 +31,9 @@ def _read(value, spec, name):
         return spec(value, name)
     if isinstance(spec, dict):
         given, prefix = _object(value, name), name + "." if name else ""
-        return {key: _read(given.get(key), spec[key], prefix + key) for key in spec}
+        return {key: read(given.get(key), spec[key], prefix + key) for key in spec}
     if isinstance(spec, tuple) and spec[0] is None:
-        return None if value is None else _read(value, spec[1], name)
+        return None if value is None else read(value, spec[1], name)
     if spec is bool:
         holds, wanted = isinstance(value, bool), "true or false"
     elif isinstance(spec, tuple):
@@ -59,23 +59,23 @@ def _counters(value, name):
     # A line has no room for too many.
     if not isinstance(value, list):
         raise _wrong(value, name, "a list")
-    return [_read(item, (0, 2**32 - 1), "%s[%d]" % (name, index)) for index, item in enumerate(value)]
+    return [read(item, (0, 2**32 - 1), "%s[%d]" % (name, index)) for index, item in enumerate(value)]
 
 
 def _masks(value, name):
     """The CPUs of each queue."""
-    queues = [_read(queue, _LONGEST, "a key of %s" % name) for queue in _object(value, name)]
-    return {queue: _read(value[queue], _LONGEST_MASK, "%s.%s" % (name, queue)) for queue in queues}
+    queues = [read(queue, _LONGEST, "a key of %s" % name) for queue in _object(value, name)]
+    return {queue: read(value[queue], _LONGEST_MASK, "%s.%s" % (name, queue)) for queue in queues}
 
 
 def _cpu(value, name):
-    return _read(value, dict(_CPU, **_METERED) if isinstance(value, dict) and "meter" in value else _CPU, name)
+    return read(value, dict(_CPU, **_METERED) if isinstance(value, dict) and "meter" in value else _CPU, name)
 
 
 def _hello(value, name):
     """What a host without AIX, IBM Z or SAP does not send is left out."""
     extra = {key: _NAME for key in ("smc_r", "entitlement", "sap_kernel") if key in _object(value, name)}
-    return _read(value, dict(_FINGERPRINT, **extra), name)
+    return read(value, dict(_FINGERPRINT, **extra), name)
 
 
 _SECONDS, _NAME, _CPUS = (0.0, _MOST_SECONDS), (None, _LONGEST), (None, (0.0, _MOST_CPUS))
@@ -101,9 +101,9 @@ def heard(reply, operation, peer):
     peer: who sent it, for MeasureError with the first field that is wrong, or with the server's sentence if it refuses.
     """
     try:
-        if _read(reply.get("ok"), bool, "ok"):
-            return _read(reply, dict(_REPLIES.get(operation, {}), ok=bool), "")
-        reason = _read(reply.get("error"), _NAME, "error") or "no reason given"
+        if read(reply.get("ok"), bool, "ok"):
+            return read(reply, dict(_REPLIES.get(operation, {}), ok=bool), "")
+        reason = read(reply.get("error"), _NAME, "error") or "no reason given"
     except MeasureError as error:
         raise MeasureError("%s sent a wrong reply to %s: %s" % (peer, operation, error)) from error
     raise MeasureError("the server refused: %s" % reason)
@@ -112,7 +112,7 @@ def heard(reply, operation, peer):
 def check_session(session, address):
     """MeasureError for the first field of a session that is wrong. address: of its server."""
     try:
-        _read(session, _SESSION, "")
+        read(session, _SESSION, "")
     except MeasureError as error:
         raise MeasureError("the session of the server at %s is wrong: %s" % (address or "this host", error)) from error
 

@@ -61,8 +61,6 @@ def next_free(lines):
     """The directive above all used numbers. Raises InputError if there is none."""
     number = max([one.number for one in lines], default=-1) + 1
     if number > _HIGHEST:
-        raise InputError(
-            "instances: SETENV_%02d is used already, and a number above it is needed: renumber the lines SETENV_nn"
-            % _HIGHEST
-        )
+        said = "instances: SETENV_%02d is used already, and a number above it is needed: renumber the lines SETENV_nn"
+        raise InputError(said % _HIGHEST)
     return "SETENV_%02d" % number

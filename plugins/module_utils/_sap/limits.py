@@ -36,12 +36,9 @@ def _groups(host, user):
     """The user's groups as limits.conf names them. <sid>adm is in sapsys, even if only a directory service says so."""
     own = [line.split(":") for line in read_text(host, "/etc/passwd").splitlines() if line.startswith(user + ":")]
     gid = own[0][3] if own and len(own[0]) > 3 else None
-    found = {"@sapsys"}
-    for line in read_text(host, "/etc/group").splitlines():
-        fields = line.split(":")
-        if len(fields) > 3 and (fields[2] == gid or user in fields[3].split(",")):
-            found.add("@" + fields[0])
-    return found
+    rows = [line.split(":") for line in read_text(host, "/etc/group").splitlines()]
+    known = [row for row in rows if len(row) > 3 and (row[2] == gid or user in row[3].split(","))]
+    return {"@sapsys"} | {"@" + row[0] for row in known}
 
 
 def of_unit(host, unit, own=None):

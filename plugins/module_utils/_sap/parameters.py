@@ -109,9 +109,8 @@ def merge(presets, parameters):
     for preset in presets or ():
         for name, value in PRESETS[preset].items():
             if merged.setdefault(name, value) != value:
-                raise InputError(
-                    "the presets %s and %s set %s differently: choose one of them" % (setter[name], preset, name)
-                )
+                said = "the presets %s and %s set %s differently: choose one of them"
+                raise InputError(said % (setter[name], preset, name))
             setter[name] = preset
     for name, value in (parameters or {}).items():
         _check_name(name)
@@ -147,14 +146,11 @@ def check(parameters, linux, current=None, enqueue=None):
 def _check_name(name):
     """Raise InputError unless this is a name of a parameter that a profile can contain."""
     if not isinstance(name, str) or not re.match(r"^[!-~]+\Z", name) or "=" in name or name.startswith("#"):
-        raise InputError(
-            "%r is not a parameter name: write one word of ASCII characters without '=' that does not begin with '#'"
-            % (name,)
-        )
+        said = "%r is not a parameter name: write one word of ASCII characters without '=' that does not begin with '#'"
+        raise InputError(said % (name,))
     if is_directive(name):
-        raise InputError(
-            "%s is not a parameter but a directive of the profile, which is never changed: name only parameters" % name
-        )
+        said = "%s is not a parameter but a directive of the profile, which is never changed: name only parameters"
+        raise InputError(said % name)
 
 
 def _text(name, value):
@@ -163,10 +159,8 @@ def _text(name, value):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise InputError(
-        "the value of %s is %r, which is not text in YAML: write it in quotes, exactly as in the profile"
-        % (name, value)
-    )
+    said = "the value of %s is %r, which is not text in YAML: write it in quotes, exactly as in the profile"
+    raise InputError(said % (name, value))
 
 
 def _check_spelling(name, value):
@@ -174,9 +168,8 @@ def _check_spelling(name, value):
     if name in KNOWN:
         return []
     if value is not None and name in _MISPRINTS:
-        raise InputError(
-            "%s is a misprint in a published study; the SAP kernel's name is %s: use that" % (name, _MISPRINTS[name])
-        )
+        said = "%s is a misprint in a published study; the SAP kernel's name is %s: use that"
+        raise InputError(said % (name, _MISPRINTS[name]))
     meant = _similar_name(name, 0.9)
     if value is not None and meant:
         raise InputError("the parameter %s is unknown: did you mean %s?" % (name, meant))
@@ -202,9 +195,8 @@ def _check_value(name, value):
     if re.search("[\\x00-\\x1f\\x7f-\\x9f]", value):
         raise InputError("the value of %s contains a line break or another control character: remove it" % name)
     if value != value.strip(" "):
-        raise InputError(
-            "the value '%s' of %s begins or ends with a blank, which a profile cannot keep: remove it" % (value, name)
-        )
+        said = "the value '%s' of %s begins or ends with a blank, which a profile cannot keep: remove it"
+        raise InputError(said % (value, name))
     pattern, words = _VALUES.get(name, (None, ""))
     if pattern is None or re.fullmatch(pattern, value):
         return []
@@ -221,10 +213,8 @@ def _check_priority(usable, current):
         return []
     state = "is %s" % scheduler if scheduler else "is not set"
     if usable.get(PRIORITY) is not None:
-        raise InputError(
-            "%s = %s has an effect only with SCHED_RR or SCHED_FIFO, and %s %s: set both or neither"
-            % (PRIORITY, priority, SCHEDULER, state)
-        )
+        said = "%s = %s has an effect only with SCHED_RR or SCHED_FIFO, and %s %s: set both or neither"
+        raise InputError(said % (PRIORITY, priority, SCHEDULER, state))
     if SCHEDULER not in usable:
         return []
     return ["%s = %s stays in the profile without effect, because %s %s" % (PRIORITY, priority, SCHEDULER, state)]

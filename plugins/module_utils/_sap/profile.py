@@ -235,10 +235,8 @@ class Profile:
         try:
             return text.encode(encoding, "surrogateescape").decode("latin-1")
         except UnicodeEncodeError as error:
-            raise InputError(
-                "'%s' cannot be written into this profile: its encoding is %s, which does not have '%s'"
-                % (text, encoding, text[error.start : error.end])
-            ) from error
+            said = "'%s' cannot be written into this profile: its encoding is %s, which does not have '%s'"
+            raise InputError(said % (text, encoding, text[error.start : error.end])) from error
 
 
 def _lines(text):

@@ -23,9 +23,8 @@ SYSTEM = "sys0"
 def check_name(name, where):
     """Raises InputError if this cannot be the name of a device or an attribute."""
     if not isinstance(name, str) or not _NAME.match(name):
-        raise InputError(
-            "%s: '%s' is not a name of AIX; use letters and digits, and after the first one also . _ -" % (where, name)
-        )
+        said = "%s: '%s' is not a name of AIX; use letters and digits, and after the first one also . _ -"
+        raise InputError(said % (where, name))
 
 
 def texts(values, where):
@@ -36,17 +35,14 @@ def texts(values, where):
     for name, value in values.items():
         check_name(name, where)
         if value is None or isinstance(value, (bool, list, dict)):
-            raise InputError(
-                "%s: %s is neither text nor a number: write it in quotes as lsattr shows it" % (where, name)
-            )
+            said = "%s: %s is neither text nor a number: write it in quotes as lsattr shows it"
+            raise InputError(said % (where, name))
         text = str(value).strip()
         if re.search(r"[\x00-\x1f]", text):
             raise InputError("%s: the value of %s has a line break or another control character" % (where, name))
         if devices.second_pair(text):
-            raise InputError(
-                "%s: chdev would read '%s' in the value of %s as another attribute: give it its own entry"
-                % (where, devices.second_pair(text), name)
-            )
+            said = "%s: chdev would read '%s' in the value of %s as another attribute: give it its own entry"
+            raise InputError(said % (where, devices.second_pair(text), name))
         found[name] = text
     return found
 
@@ -76,7 +72,7 @@ class DeviceTuning(Tuning):
 
     def missing(self, name, error):
         """The reason if a missing attribute is not a mistake; raises InputError if it is one."""
-        known = ", ".join(sorted(one.name for one in self.devices.attributes(name)))
+        known = ", ".join(sorted(self.devices.attributes(name)))
         raise InputError("%s; %s has %s" % (error, name, known or "no attributes"))
 
     def check(self, subject):  # noqa: B027  (most devices take any legal values together)
@@ -109,7 +105,7 @@ class DeviceTuning(Tuning):
         for knob in subject.at(STORED):
             wanted[knob.item] = devices.spelled(wanted[knob.item], [knob.now])
         changes = [knob.item for knob in subject.at(STORED) if knob.now != wanted[knob.item]]
-        settable = {one.name: one.settable for one in self.devices.attributes(subject.name)} if changes else {}
+        settable = self.devices.attributes(subject.name) if changes else {}
         fixed = [item for item in changes if settable.get(item) is False]
         if fixed:
             return "lsattr says that users cannot set %s" % subject.title(*fixed)

@@ -50,7 +50,10 @@ class SysctlTuning(SystemTuning):
     def __init__(self, host, params):
         self.paths = self.paths or {name: sysctl_path(name) for name in map(self.full, sorted(self.table))}
         drop_ins = {folder: DropIn(host, self.file(folder), self.header) for folder in ("sysctl.d", "tmpfiles.d")}
-        files = {self.stored_as or item: (drop_ins[self._folder(item)], item) for item in self.paths}
+        files = {
+            self.stored_as or item: (drop_ins["sysctl.d" if path.startswith("/proc/sys/") else "tmpfiles.d"], item)
+            for item, path in self.paths.items()
+        }
         if self.module:
             files[_MODULE] = (DropIn(host, self.file("modules-load.d"), self.module_header), self.module)
         super().__init__(host, params, files)
@@ -76,9 +79,6 @@ class SysctlTuning(SystemTuning):
 
     def full(self, name):
         return "%s.%s" % (self.subject, name)
-
-    def _folder(self, item):
-        return "sysctl.d" if self.paths[item].startswith("/proc/sys/") else "tmpfiles.d"
 
     def _item(self, knob):
         """The item of paths, or the module, that a running or stored knob is of."""

@@ -13,8 +13,7 @@ class AixDeviceAttributes(DeviceTuning):
     restart = "device"
     sources = ("AIX commands reference: lsattr, chdev",)
     options = dict(
-        devices=dict(type="dict", default={}),
-        when_busy=dict(type="str", choices=["fail", "defer"], default="fail"),
+        devices=dict(type="dict", default={}), when_busy=dict(type="str", choices=["fail", "defer"], default="fail")
     )
 
     def names(self):

@@ -182,10 +182,8 @@ class AixTunables(Tuning):
                 asked = name in self._rows and self._asked[name][place] and self._asked[name]["value"]
                 found.append(number(asked or getattr(row, field, None)))
             if None not in found and found[0] + least > found[1]:
-                raise InputError(
-                    "values: %s would be %d and %s %d: the first has to be %s than the other (%s)"
-                    % (low, found[0], high, found[1], "less" if least else "not more", place)
-                )
+                said = "values: %s would be %d and %s %d: the first has to be %s than the other (%s)"
+                raise InputError(said % (low, found[0], high, found[1], "less" if least else "not more", place))
 
     def selects(self, name):
         return not self.params["values"] or name in self.params["values"]

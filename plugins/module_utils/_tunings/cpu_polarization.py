@@ -48,6 +48,10 @@ MIXED = (
 )
 # The kernel's default of hd_steal_threshold by release: arch/s390/kernel/hiperdispatch.c of 6.12.117, 7.2.13 and 7.3.4.
 STEAL_THRESHOLDS = {"6.12": "30", "7.2": "10", "7.3": "10"}
+_LOW = (
+    "this LPAR has shared CPUs: vertical:low ones get only the time that other LPARs leave; if they are needed, give "
+    "the LPAR more weight or fewer CPUs"
+)
 _POLL_S = 0.1
 
 
@@ -135,25 +139,20 @@ class CpuPolarization(SystemTuning):
             return
         text = entitlement.entitled_text(self.host, states)
         subject.remarks.append("entitlement of the %d online CPUs: %s%s" % (len(states), split, text))
-        if shared and low:
-            subject.remarks.append(
-                "this LPAR has shared CPUs: vertical:low ones get only the time that other LPARs leave; if they are "
-                "needed, give the LPAR more weight or fewer CPUs"
-            )
-        subject.remarks += self._hiperdispatch()
+        subject.remarks += ([_LOW] if shared and low else []) + self._hiperdispatch()
 
     def _hiperdispatch(self):
         """Remarks on its settings while the CPUs are vertical."""
         if self.host.value(HIPERDISPATCH) == "0":
             return ["s390.hiperdispatch is 0: the scheduler does not keep work away from vertical:low CPUs"]
-        folder = hardware.CPUS + "/hiperdispatch"
-        found = []
         threshold = STEAL_THRESHOLDS.get(".".join((kernel.release(self.host) or "").split(".")[:2]))
-        for name, default in (("hd_steal_threshold", threshold), ("hd_delay_factor", "4")):
-            value = self.host.value("%s/%s" % (folder, name))
-            if default is not None and value not in (None, default):
-                found.append("%s is %s (the kernel's default is %s)" % (name, value, default))
-        return found
+        known = [("hd_steal_threshold", threshold)] if threshold else []
+        found = [
+            (one, self.host.value(hardware.CPUS + "/hiperdispatch/" + one), default)
+            for one, default in known + [("hd_delay_factor", "4")]
+        ]
+        said = "%s is %s (the kernel's default is %s)"
+        return [said % told for told in found if told[1] not in (None, told[2])]
 
     # plan
 
@@ -192,12 +191,8 @@ class CpuPolarization(SystemTuning):
         self._switch(knob.wanted)
         odd = self._wait(lambda text: text.split(":")[0] == knob.wanted)
         if odd:
-            error = "%d s after the switch to %s CPU %s still shows %s; a longer wait_timeout may help" % (
-                self.params["wait_timeout"],
-                knob.wanted,
-                cpu_lists.format_list(odd),
-                self._online().get(odd[0]),
-            )
+            error = "%d s after the switch to %s CPU %s still shows %s; a longer wait_timeout may help"
+            error %= (self.params["wait_timeout"], knob.wanted, cpu_lists.format_list(odd), self._online().get(odd[0]))
             try:
                 self._switch(knob.now)
             except HostError as refused:

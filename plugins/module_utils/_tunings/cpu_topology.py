@@ -92,29 +92,24 @@ class CpuTopology(SysctlTuning):
         return "%s, siblings %s" % (value, "mixed" if len(seen) > 1 else "1" if True in seen else "0")
 
     def remark(self, subject):
-        if self.informed:
-            hidden = self.host.value(FILE) == "0"
-            subject.remarks.append(
-                "the scheduler %s the real topology of this machine" % ("does not see" if hidden else "sees")
-            )
-            return
-        siblings = self._siblings()
+        siblings, said = self._siblings(), ""
         groups = sorted({cpu_lists.format_list(cpus) for cpus in siblings.values()})
-        if len(groups) != 1:
-            subject.remarks.append(
-                "the scheduler takes each of the %d online CPUs for a socket of its own" % len(siblings)
-            )
+        if self.informed:
+            sees = "does not see" if self.host.value(FILE) == "0" else "sees"
+            said = "the scheduler %s the real topology of this machine" % sees
+        elif len(groups) != 1:
+            said = "the scheduler takes each of the %d online CPUs for a socket of its own" % len(siblings)
         elif len(siblings) > 1:
-            subject.remarks.append("the scheduler takes CPUs %s for cores of one socket" % groups[0])
+            said = "the scheduler takes CPUs %s for cores of one socket" % groups[0]
+        subject.remarks += [said] if said else []
 
     def find_conflicts(self):
         found = super().find_conflicts()
         parameter = command_line(self.host, "topology")
-        if parameter is not None and not self.restoring and self.default(KEY) != self.wanted[KEY]:
-            # it acts early in the boot, so sysctl.d wins
-            setting = parameter._replace(value=self.default(KEY))
-            found.insert(0, conflict("kernel command line", setting, "no"))
-        return found
+        if parameter is None or self.restoring or self.default(KEY) == self.wanted[KEY]:
+            return found
+        # it acts early in the boot, so sysctl.d wins
+        return [conflict("kernel command line", parameter._replace(value=self.default(KEY)), "no")] + found
 
     def want(self, subject):
         super().want(subject)
@@ -139,10 +134,8 @@ class CpuTopology(SysctlTuning):
         return one == other or bool(knob.place == RUNNING and one and other and one == other[0])
 
     def show(self, knob, text):
-        meaning = {"1": "1 (%s)" % ("the real topology" if self.informed else "all CPUs are siblings")}
-        meaning["0"] = "0 (each CPU for itself)"
-        value = super().show(knob, text)
-        return meaning.get(value, value)
+        value, siblings = super().show(knob, text), "the real topology" if self.informed else "all CPUs are siblings"
+        return {"1": "1 (%s)" % siblings, "0": "0 (each CPU for itself)"}.get(value, value)
 
     def explain(self, knob, now):
         odd = now is not None and "siblings" in now

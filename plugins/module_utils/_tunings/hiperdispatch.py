@@ -19,6 +19,7 @@ from ._system import sysctl_path
 KEY = "s390.hiperdispatch"
 FILE = sysctl_path(KEY)
 FOLDER = hardware.CPUS + "/hiperdispatch"
+_NO_CONFIGURATION = "the capture has no configuration of the kernel, so its own value is not known"
 _ONLY_VERTICAL = "HiperDispatch acts on vertical CPUs only: apply cpu_polarization with mode vertical first"
 
 
@@ -33,9 +34,7 @@ class Hiperdispatch(SysctlTuning):
     table = {"steal_threshold": (0, 100), "delay_factor": (1, 2**32 - 1)}
     paths = dict([(KEY, FILE)] + [("hd_" + option, "%s/hd_%s" % (FOLDER, option)) for option in table])
     options = dict(
-        enabled=dict(type="bool", default=True),
-        steal_threshold=dict(type="int"),
-        delay_factor=dict(type="int"),
+        enabled=dict(type="bool", default=True), steal_threshold=dict(type="int"), delay_factor=dict(type="int")
     )
 
     def __init__(self, host, params):
@@ -45,10 +44,8 @@ class Hiperdispatch(SysctlTuning):
 
     def requested(self):
         found = {KEY: str(int(self.params["enabled"]))}
-        for option, limits in self.table.items():
-            if self.params[option] is not None:
-                found["hd_" + option] = number_in(option, self.params[option], limits)
-        return found
+        given = [(option, self.params[option]) for option in self.table if self.params[option] is not None]
+        return dict(found, **{"hd_" + option: number_in(option, one, self.table[option]) for option, one in given})
 
     # observe
 
@@ -105,11 +102,8 @@ class Hiperdispatch(SysctlTuning):
             subject.remarks.append("no online CPU is entitled (vertical:high, vertical:medium), so it does nothing now")
         elif mode == "vertical":
             low = sorted(cpu for cpu, text in states.items() if text == "vertical:low")
-            subject.remarks.append(
-                "it acts on the vertical:low CPUs %s" % cpu_lists.format_list(low)
-                if low
-                else "no online CPU is vertical:low, so it has nothing to do now"
-            )
+            nothing = "no online CPU is vertical:low, so it has nothing to do now"
+            subject.remarks.append("it acts on the vertical:low CPUs " + cpu_lists.format_list(low) if low else nothing)
 
     # plan
 
@@ -120,9 +114,7 @@ class Hiperdispatch(SysctlTuning):
             right = right and not self.contradicted(subject, KEY, self.wanted[KEY])
             if self.host.capture and right and self.default(KEY) is None:
                 # the stored value may be needless, which only the kernel's configuration tells
-                knob.wanted = None
-                why = "the capture has no configuration of the kernel, so its own value is not known"
-                subject.unknown[knob.key] = why
+                knob.wanted, subject.unknown[knob.key] = None, _NO_CONFIGURATION
 
     def contradicted(self, subject, item, value):
         # by a setting of its own, not by one that makes the CPUs horizontal

@@ -68,8 +68,7 @@ class Qeth(Tuning):
         "s390-tools: chzdev",
     )
     options = dict(
-        devices=dict(type="list", elements="str", default=["auto"]),
-        buffer_count=dict(type="int", default=MOST),
+        devices=dict(type="list", elements="str", default=["auto"]), buffer_count=dict(type="int", default=MOST)
     )
 
     def __init__(self, host, params):

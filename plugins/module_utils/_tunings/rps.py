@@ -92,12 +92,9 @@ class Rps(Tuning):
             return [Subject("all", verdict="not_applicable", reason="RPS is a facility of the Linux kernel")]
         off = self._is_off if self.params["state"] == "off" else None
         chosen, reasons = self.interfaces.choose(self.params["interfaces"], off)
-        subjects = [self.observe(name) for name in chosen]
-        if not chosen:
-            subjects.append(Subject("all", verdict="not_applicable", reason="; ".join(reasons)))
-        if self.params["sock_flow_entries"] is not None:
-            subjects.append(self.observe(FLOW_ENTRIES))
-        return subjects
+        none = [] if chosen else [Subject("all", verdict="not_applicable", reason="; ".join(reasons))]
+        chosen += [FLOW_ENTRIES] if self.params["sock_flow_entries"] is not None else []
+        return none + [self.observe(name) for name in chosen]
 
     def selects(self, name):
         names = {name} | self._former.get(name, set())
@@ -160,10 +157,10 @@ class Rps(Tuning):
     def observe(self, name):
         if name == FLOW_ENTRIES:
             return self.flow_entries.observe(name)
-        queues = self.interfaces.queues(name)
-        knobs = []
+        queues, knobs = self.interfaces.queues(name), []
+        counts = self.params["flow_cnt"] is not None or self.params["flow_steering"] or self.restoring
         for queue in queues:
-            for attribute in self._attributes():
+            for attribute in ("rps_cpus", "rps_flow_cnt")[: 1 + counts]:
                 path = queue_path(name, queue, attribute)
                 text = self.host.value(path)
                 if text is not None:
@@ -186,10 +183,6 @@ class Rps(Tuning):
 
     def _rule(self, name, item):
         return Knob("%s %s" % (RULES, name), STORED, item, RULES + name, self.rules.block(name))
-
-    def _attributes(self):
-        wanted = self.params["flow_cnt"] is not None or self.params["flow_steering"] or self.restoring
-        return ("rps_cpus", "rps_flow_cnt") if wanted else ("rps_cpus",)
 
     # plan
 

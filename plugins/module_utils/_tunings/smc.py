@@ -39,11 +39,7 @@ class Smc(ProfileTuning):
         "RFC 7609 (SMC-R version 1)",
         "IBM Documentation, Linux on IBM Z: setting up SMC",
     )
-    options = dict(
-        OPTIONS,
-        instances=dict(type="list", elements="str", default=[]),
-        **RESTART_OPTIONS,
-    )
+    options = dict(OPTIONS, instances=dict(type="list", elements="str", default=[]), **RESTART_OPTIONS)
 
     def __init__(self, host, params):
         # first: a mistake in the request needs no look at the host

@@ -87,11 +87,7 @@ class SmcR(DeviceTuning):
 
     name = "smc_r"
     restart = "device"
-    sources = (
-        SMC_R,
-        "AIX 7.2 documentation: Shared Memory Communications over RDMA (SMC-R)",
-        "SAP Note 2699513",
-    )
+    sources = (SMC_R, "AIX 7.2 documentation: Shared Memory Communications over RDMA (SMC-R)", "SAP Note 2699513")
     options = dict(
         device=dict(type="str"),
         preset=dict(type="str", choices=["disabled", "enabled", "optimized"]),

@@ -38,7 +38,5 @@ class SmcSysctls(SysctlTuning):
     def remark(self, subject):
         # net/smc/smc_hs_bpf.c: with CONFIG_SMC_HS_CTRL_BPF, the struct_ops of this name; empty is the default
         program = self.host.value(sysctl_path(self.full("hs_ctrl")))
-        if program:
-            subject.remarks.append(
-                "net.smc.hs_ctrl is %s: this BPF program decides which connections offer SMC" % program
-            )
+        said = "net.smc.hs_ctrl is %s: this BPF program decides which connections offer SMC"
+        subject.remarks += [said % program] if program else []

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Shared by actions: their options and attributes, and their one way to ask a host."""
 
-from collections.abc import Callable, Iterable, Mapping
+import signal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import yaml
@@ -13,7 +15,7 @@ from .._answers import facts
 from .._answers.answers import Answer, Parser, heard
 from .._answers.text import clean_json, one_line, shorten
 from . import variables
-from .role_options import ZERO, common_options, templated
+from .role_options import ZERO, common_options, host_timeout, templated
 
 # read where Ansible loads an action, before it forks the process of each host
 variables.known()
@@ -23,7 +25,7 @@ RESULTS = {"type": "path", "default": "results"}
 """The option that all these modules have from the documentation fragment ``controller``."""
 
 
-def argument_spec(documentation: str) -> dict[str, dict[str, Any]]:
+def argument_spec(documentation: str) -> dict[str, dict[str, object]]:
     """The argument spec of a module with the documentation fragment ``controller``."""
     return {"results": RESULTS, **documented(documentation)}
 
@@ -34,7 +36,7 @@ def documented(documentation: str) -> dict[str, dict[str, Any]]:
     return {name: {part: option[part] for part in PARTS if part in option} for name, option in options.items()}
 
 
-def of_role(role: str) -> dict[str, dict[str, Any]]:
+def of_role(role: str) -> dict[str, dict[str, object]]:
     """The argument spec of the variables of a role, without its name in front, from its argument_specs.yml.
 
     A default that is a template belongs to the role alone.
@@ -70,6 +72,29 @@ def check_tags(tags: list[str]) -> None:
         )
 
 
+class HostTimeoutError(BaseException):
+    """As ansible-core's own, not an Exception: connection plugins catch those."""
+
+
+@contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    """Raise HostTimeoutError in the block after these seconds, 0 for never. A task's own ``timeout`` wins."""
+
+    def end(_signal: int, _frame: object) -> None:
+        raise HostTimeoutError
+
+    if not seconds or signal.getitimer(signal.ITIMER_REAL)[0]:
+        yield
+        return
+    kept = signal.signal(signal.SIGALRM, end)
+    try:
+        signal.alarm(seconds)
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, kept)
+
+
 class HonestAction(ActionBase):
     """Base action in which hosts decide nothing: facts named like its variables are refused, answers are parsed.
 
@@ -81,11 +106,11 @@ class HonestAction(ActionBase):
     TRANSFERS_FILES = False
     _supports_check_mode = True
 
-    def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
+    def perform(self, given: dict[str, object]) -> Mapping[str, object]:
         """The result, from the variables of the task."""
         raise NotImplementedError
 
-    def run(self, tmp: Any = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(self, tmp: Any = None, task_vars: dict[str, object] | None = None) -> dict[str, object]:
         given = task_vars or {}
         value_of = templated(self._templar, given)
         try:
@@ -119,11 +144,28 @@ class HonestAction(ActionBase):
         # ansible-core prints what follows an answer, and from 2.19 on keeps its warnings where no action sees them
         return super()._parse_returned_data({**res, "stdout": clean_json(res["stdout"])}, *more)
 
+    def limit(self, variables: Mapping[str, object], options: Mapping[str, Any] | None = None) -> int:
+        """The seconds to wait for the host. options: those of the tunings that are called."""
+        return host_timeout(templated(self._templar, variables), {} if self._task.check_mode else options or {})
+
     def ask(
-        self, module: str, options: dict[str, Any], variables: dict[str, Any], fields: Mapping[str, Parser]
+        self,
+        module: str,
+        options: dict[str, object],
+        variables: dict[str, object],
+        fields: Mapping[str, Parser],
+        limit: int = 0,
     ) -> Answer:
-        """The answer of a module on the host, with these fields beside those of every module."""
-        answer = heard(self._execute_module(module_name=module, module_args=options, task_vars=variables), fields)
+        """The answer of a module on the host, with these fields beside those of every module.
+
+        ValueError if it takes longer than the limit in seconds; 0 means that it has no limit.
+        """
+        try:
+            with time_limit(limit):
+                given = self._execute_module(module_name=module, module_args=options, task_vars=variables)
+        except HostTimeoutError:
+            raise ValueError(f"the host did not answer within {limit} s (zpower_host_timeout)") from None
+        answer = heard(given, fields)
         if self._discovered_interpreter_key:  # found by the controller; without it each task would look again
             answer["ansible_facts"] = {self._discovered_interpreter_key: self._discovered_interpreter}
         return answer
@@ -136,11 +178,11 @@ class ControllerAction(HonestAction):
     """
 
     ARGUMENTS: dict[str, dict[str, Any]] = {}
-    RULES: dict[str, Any] = {}
+    RULES: dict[str, object] = {}
     VARIABLES: Mapping[str, str] = {}
     _requires_connection = False
 
-    def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+    def act(self, options: dict[str, object], variables: dict[str, object]) -> dict[str, object]:
         """The result for checked options and the variables of the task."""
         raise NotImplementedError
 
@@ -149,7 +191,7 @@ class ControllerAction(HonestAction):
         for line in lines:
             self._display.display(one_line(line))
 
-    def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
+    def perform(self, given: dict[str, object]) -> Mapping[str, object]:
         value_of = templated(self._templar, given)
         asked = {option: value_of(name) for option, name in self.VARIABLES.items() if option not in self._task.args}
         # an empty field of a survey is not set

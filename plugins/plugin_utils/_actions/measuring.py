@@ -91,7 +91,7 @@ def summarize(record: Mapping[str, Any]) -> dict[str, Any]:
     counted = [run for run in record["runs"] if not run["warmup"]]
     good = [run["metrics"] for run in counted if run["ok"]]
     errors = [run["error"] for run in record["runs"] if run.get("error")]
-    line: dict[str, Any] = {"workload": record["workload"]["name"], "peer": record["peer"]}
+    line: dict[str, object] = {"workload": record["workload"]["name"], "peer": record["peer"]}
     primary = (record["workload"].get("metric") or {}).get("name") or ROUND_TRIP[0]
     # the metric that decides, and tr2 beside av2
     for name in [primary, *(["tr2_kib_per_s"] if primary == "av2_us" else [])]:
@@ -133,7 +133,7 @@ def check_writable(folder: Path) -> None:
         raise ValueError(f"no record can be written below {folder}: {there} is not writable")
 
 
-def without_raw(record: Mapping[str, Any]) -> dict[str, Any]:
+def without_raw(record: Mapping[str, Any]) -> dict[str, object]:
     """A record for the result of a task, where the raw output of every run would be too much."""
     runs = [{name: value for name, value in run.items() if name != "raw"} for run in record["runs"]]
     return {**record, "runs": runs}

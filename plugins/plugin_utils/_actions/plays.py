@@ -132,7 +132,7 @@ def message(shown: Mapping[str, Any], task: Any) -> str:
     return "; ".join([text for text in said if text][:1] + lines[-1:]) or f"the task {task.get_name()} failed"
 
 
-def command_line() -> dict[str, Any]:
+def command_line() -> dict[str, object]:
     """What runs, as the command line says it."""
     given = context.CLIARGS
     tags, skipped = ([str(tag) for tag in given.get(name) or ()] for name in ("tags", "skip_tags"))

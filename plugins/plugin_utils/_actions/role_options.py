@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The options of a tuning's module, from the variables of its role."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,14 +22,16 @@ ZERO = (
 )
 HOST_TIMEOUT_S, RESTART_TIMEOUT_S = 300, 600
 """Defaults of ``zpower_host_timeout``, and of the option ``restart_timeout``."""
+LONGEST_TIMEOUT_S = 100_000_000
+"""More, some kernels refuse."""
 RESTARTING = ("sap_profile", "smc")
 """The tunings that may restart instances."""
 SUBJECTS = {"interfaces", "device", "devices", "profiles", "instances", "values"}
 
 
 def module_options(
-    tuning: str, specs: Mapping[str, Mapping[str, Any]], value_of: Callable[[str], Any]
-) -> dict[str, Any]:
+    tuning: str, specs: Mapping[str, Mapping[str, object]], value_of: Callable[[str], Any]
+) -> dict[str, object]:
     """The options of one call of the tuning's module.
 
     specs: the role's variables, from its argument_specs.yml; value_of: the value of a variable, None if it is not set.
@@ -53,7 +55,7 @@ def module_options(
     return {**given, **common, "complete": True}
 
 
-def common_options(value_of: Callable[[str], Any]) -> dict[str, Any]:
+def common_options(value_of: Callable[[str], Any]) -> dict[str, object]:
     """The options that the variables ``zpower_*`` give to every tuning of a host.
 
     Raises ValueError, with the names of the variables, if they are wrong or do not go together.
@@ -76,7 +78,7 @@ def common_options(value_of: Callable[[str], Any]) -> dict[str, Any]:
     if root and (rollback or probation or checkpoint):
         other = "zpower_rollback" if rollback else probation or "zpower_checkpoint"
         raise ValueError(f"zpower_root names a capture, which can only be checked; leave out {other}")
-    found: dict[str, Any] = {"state": "restored"} if rollback else {"state": "confirmed"} if confirm else {}
+    found: dict[str, object] = {"state": "restored"} if rollback else {"state": "confirmed"} if confirm else {}
     found |= {"checkpoint": checkpoint} if checkpoint else {}
     found |= {"lease": lease} if lease is not None else {}
     # a confirmation ends the probation, whatever time the inventory gives
@@ -104,24 +106,23 @@ def _confirm_within(value: Any) -> str | None:
     return str(value).strip()
 
 
-def host_timeout(names: Collection[str], value_of: Callable[[str], Any]) -> int:
+def host_timeout(value_of: Callable[[str], Any], options: Mapping[str, Mapping[str, object]]) -> int:
     """Return the seconds that a task may wait for its host, 0 for no limit. ValueError names a wrong variable.
 
-    names: the tunings that it may change, or "all". Each may stop and start its instances; if one does not come back,
-    it is started once more, and no further one is touched.
+    options: those of the tunings that it calls, by name. Each may stop and start its instances; if one does not come
+    back, it is started once more, and no further one is touched.
     """
-    limit = _whole_number("zpower_host_timeout", value_of, HOST_TIMEOUT_S)
+    limit = _whole_number("zpower_host_timeout", value_of("zpower_host_timeout"), HOST_TIMEOUT_S)
     for name in RESTARTING if limit else ():
-        instances = validation.check_type_list(value_of(f"{name}_restart") or []) if {name, "all"} & {*names} else []
-        if instances:
-            seconds = _whole_number(f"{name}_restart_timeout", value_of, RESTART_TIMEOUT_S)
-            soft = _whole_number(f"{name}_restart_soft_timeout", value_of, 0)
+        given = options.get(name) or {}
+        if instances := validation.check_type_list(given.get("restart") or []):
+            seconds = _whole_number(f"{name}_restart_timeout", given.get("restart_timeout"), RESTART_TIMEOUT_S)
+            soft = _whole_number(f"{name}_restart_soft_timeout", given.get("restart_soft_timeout"), 0)
             limit += (2 * len(instances) + 1) * seconds + len(instances) * soft
-    return limit
+    return min(limit, LONGEST_TIMEOUT_S)
 
 
-def _whole_number(name: str, value_of: Callable[[str], Any], default: int) -> int:
-    value = value_of(name)
+def _whole_number(name: str, value: Any, default: int) -> int:
     try:
         return default if value is None or value == "" else max(0, validation.check_type_int(value))
     except TypeError:
@@ -129,7 +130,7 @@ def _whole_number(name: str, value_of: Callable[[str], Any], default: int) -> in
 
 
 @contextmanager
-def scope(templar: Any, variables: Mapping[str, Any]) -> Iterator[Callable[[str], Any]]:
+def scope(templar: Any, variables: Mapping[str, object]) -> Iterator[Callable[[str], Any]]:
     """value_of() as templated() returns it, for templates that see these variables instead of those of the task."""
     # copies of a Templar are not native in ansible-core 2.16, whatever the original is
     kept = templar.available_variables
@@ -140,13 +141,13 @@ def scope(templar: Any, variables: Mapping[str, Any]) -> Iterator[Callable[[str]
         templar.available_variables = kept
 
 
-def templated(templar: Any, variables: Mapping[str, Any]) -> Callable[[str], Any]:
+def templated(templar: Any, variables: Mapping[str, object]) -> Callable[[str], Any]:
     """value_of() for module_options(), from the raw variables of a task. Its ValueError names the variable."""
     placeholder = variables.get("omit", templar)
 
     def value_of(variable: str) -> Any:
         value = variables.get(variable)
-        # most values are no templates, which take much longer
+        # most values are not templates, and a template takes much longer
         if not value or type(value) in (bool, int, float) or (isinstance(value, str) and "{" not in value):
             return value
         try:

@@ -36,7 +36,9 @@ def named_entries(value_of: Callable[[str], Any]) -> list[tuple[str, dict[str, A
     return [(shared_name(entry) if shared else "", entry) for entry in ([plain] if plain else []) + more]
 
 
-def common(variables: Mapping[str, Any], own: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+def common(
+    variables: Mapping[str, object], own: Mapping[str, object], defaults: Mapping[str, object]
+) -> dict[str, object]:
     """The variables of a task that the play, roles or the task set to the same value on all hosts.
 
     own: what the inventory and facts say of the task's host; defaults: of roles, which do not count.
@@ -48,7 +50,7 @@ def common(variables: Mapping[str, Any], own: Mapping[str, Any], defaults: Mappi
     }
 
 
-def asks(value_of: Callable[[str], Any], chosen: str | None = None) -> dict[str, Any]:
+def asks(value_of: Callable[[str], Any], chosen: str | None = None) -> dict[str, object]:
     """What a host tells the others: the names of its shared profiles, and whether it may restart instances.
 
     chosen: the variable with its tunings; None if sap_profile certainly is one.
@@ -85,7 +87,7 @@ def order(asked: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     return {"owners": owners, "later": {host: int(host in single) for host in asked if host in later}}
 
 
-def profiles(value_of: Callable[[str], Any]) -> list[dict[str, Any]]:
+def profiles(value_of: Callable[[str], Any]) -> list[dict[str, object]]:
     """The entries for the module, with left_to in those that another host changes."""
     owners = (value_of("__sap_profile_order") or {}).get("owners", {})
     host, found = value_of("inventory_hostname"), []

@@ -126,7 +126,7 @@ def role_variables(name: str) -> tuple[str, ...]:
 
 
 @cache
-def role_specs(name: str) -> dict[str, dict[str, Any]]:
+def role_specs(name: str) -> dict[str, dict[str, object]]:
     """The variables of a role with their types and choices, from all entry points of its argument_specs.yml."""
     specs = yaml_load((COLLECTION / "roles" / name / "meta" / "argument_specs.yml").read_text("utf-8"))
     return {name: spec for entry in specs["argument_specs"].values() for name, spec in entry["options"].items()}
@@ -136,7 +136,7 @@ def role_specs(name: str) -> dict[str, dict[str, Any]]:
 def role_values(name: str) -> dict[str, Any]:
     """The variables that a role has by itself, untemplated: those of defaults/main.yml and of vars/main.yml."""
     files = (COLLECTION / "roles" / name / folder / "main.yml" for folder in ("defaults", "vars"))
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for path in files:
         found.update(yaml_load(path.read_text("utf-8")) if path.exists() else {})
     return {name: trusted(value) for name, value in found.items()}
@@ -159,7 +159,7 @@ def known() -> dict[str, dict[str, Any]]:
 
 
 @cache
-def defaults() -> dict[str, Any]:
+def defaults() -> dict[str, object]:
     """The default of each variable of the roles."""
     return {name: value for role in ROLES for name, value in role_values(role).items()}
 

@@ -55,7 +55,7 @@ class Answer(TypedDict, total=False):
     session: dict[str, str | int | None]
     enqueue: Any
     records: list[Any]
-    ansible_facts: dict[str, Any]
+    ansible_facts: dict[str, object]
 
 
 Parser = Callable[[object], Any]
@@ -104,7 +104,7 @@ def records(value: object) -> list[Any]:
     return [plain(item, MOST_FIGURES, lambda one: output(one) if isinstance(one, str) else one) for item in given]
 
 
-def platform_facts(value: object) -> dict[str, Any]:
+def platform_facts(value: object) -> dict[str, object]:
     """The one fact that a module of this collection gives to a host."""
     given = value if isinstance(value, Mapping) else {}
     return {"zpower_platform": structure(given.get("zpower_platform"))}

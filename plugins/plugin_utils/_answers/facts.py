@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from .text import one_line, shorten
 
@@ -27,7 +26,7 @@ def _own() -> re.Pattern[str]:
     return re.compile(f"(__)?({'|'.join(map(re.escape, [*names, 'tunings', 'zpower']))})_|__session(_|$)")
 
 
-def deciding(variables: Mapping[str, Any]) -> list[str]:
+def deciding(variables: Mapping[str, object]) -> list[str]:
     """The facts of a host with names of variables of this collection. ``variables``: those of a task of the host."""
     facts = variables.get("ansible_facts")
     if not isinstance(facts, Mapping):
@@ -37,7 +36,7 @@ def deciding(variables: Mapping[str, Any]) -> list[str]:
     return sorted(found - {"__rollout_plan"} if variables.get("inventory_hostname") == "localhost" else found)
 
 
-def check(variables: Mapping[str, Any]) -> None:
+def check(variables: Mapping[str, object]) -> None:
     """ValueError for a host whose facts would decide."""
     if names := deciding(variables):
         shown = ", ".join(shorten(one_line(name), LONGEST_NAME) for name in names[:3])

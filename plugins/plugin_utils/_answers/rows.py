@@ -24,8 +24,8 @@ class Row(TypedDict):
     name: str
     subject: str
     wanted: Any
-    before: dict[str, Any] | None
-    after: dict[str, Any] | None
+    before: dict[str, object] | None
+    after: dict[str, object] | None
     verdict: Annotated[str, VERDICTS]
     reason: str
     restart: str | None
@@ -123,7 +123,7 @@ def _name(value: object) -> str:
     return shorten(one_line(value if value is not None else ""), LONGEST_NAME) or "unknown"
 
 
-def _places(value: object) -> dict[str, Any] | None:
+def _places(value: object) -> dict[str, object] | None:
     return {place: plain(value.get(place)) for place in PLACES} if isinstance(value, Mapping) else None
 
 

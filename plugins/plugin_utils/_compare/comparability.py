@@ -36,6 +36,8 @@ TOOK_EFFECT = ("changed", "compliant", "drifted")
 NO_EFFECT_WANTED = ("not_applicable", "unsupported", "observed", "waived")
 """The tuning was left alone on purpose or does not exist here: that blocks nothing and changes nothing."""
 
+Record = Mapping[str, Any]
+"""A tuning record, one of its states, or a file of them."""
 NOTHING_CHANGED = "nothing changed between the phases: no recorded tuning of either end differs"
 
 
@@ -149,11 +151,11 @@ class RecordedTuning:
     subject: str
     states: dict[str, set[str]] = field(default_factory=lambda: {"before": set(), "after": set()})
     """The values in force while each phase was measured, as canonical JSON."""
-    first: Mapping[str, Any] | None = None
+    first: Record | None = None
     """The state of the first ``before`` file."""
-    found: Mapping[str, Any] | None = None
+    found: Record | None = None
     """The state that the first round of the phase ``after`` found; later rounds may find the tuning set already."""
-    last: Mapping[str, Any] | None = None
+    last: Record | None = None
     """The last record of the phase ``after``."""
     blocks: str | None = None
     """Why the tuning does not count as absent before and in force after."""
@@ -174,7 +176,7 @@ class RecordedTuning:
         """Note why the states may not be compared; the first reason stays."""
         self.blocks = self.blocks or reason
 
-    def add(self, item: Mapping[str, Any], record: Mapping[str, Any], phase: str) -> None:
+    def add(self, item: Record, record: Record, phase: str) -> None:
         """Note what a file of this phase records of the tuning."""
         verdict = record["verdict"]
         # In check mode "after" is a prediction; "before" is the state that was in force during the measurement.
@@ -224,7 +226,7 @@ class RecordedTuning:
 class Tunings:
     """All recorded tunings of each host of a change, from its tunings files."""
 
-    def __init__(self, files: Iterable[Mapping[str, Any]], phases: tuple[str, str] = ("before", "after")) -> None:
+    def __init__(self, files: Iterable[Record], phases: tuple[str, str] = ("before", "after")) -> None:
         """``phases``: the names of the states before and after in the files."""
         states = dict(zip(phases, ("before", "after"), strict=True))
         known: dict[tuple[str, ...], RecordedTuning] = {}
@@ -272,12 +274,12 @@ def _all_masks(texts: Iterable[str]) -> set[frozenset[tuple[str, str]]]:
     return {frozenset((queue, mask) for queue, mask in item.items() if " " not in queue) for item in masks}
 
 
-def _is_empty(record: Mapping[str, Any]) -> bool:
+def _is_empty(record: Record) -> bool:
     """Whether this is the record of a tuning without a subject, for example if there was nothing to take back."""
     states = [record.get("before") or {}, record.get("after") or {}]
     return record["verdict"] == "compliant" and not any(value for state in states for value in state.values())
 
 
-def _in_force(state: Mapping[str, Any]) -> str:
+def _in_force(state: Record) -> str:
     running = state.get("running")
     return json.dumps(state if running is None else running, sort_keys=True)

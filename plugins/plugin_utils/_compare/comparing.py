@@ -4,7 +4,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from .._experiment import outcomes
@@ -30,12 +30,8 @@ MOST_PROBLEMS = 200
 NO_TIME = 2**63
 
 
-@dataclass(frozen=True)
-class Expected:
-    """The expected hosts. ``reasons``: why a host has no records (unreachable, skipped, excluded by --limit)."""
-
-    hosts: Sequence[str] = ()
-    reasons: Mapping[str, str] = field(default_factory=dict)
+Expected = tuple[Sequence[str], Mapping[str, str]]
+"""The expected hosts, and why hosts have no records (unreachable, skipped, excluded by --limit)."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +51,13 @@ class Options(Limits):
 
 
 def compare_change(
-    loaded: Loaded, expected: Expected | None = None, options: Options | None = None, states: tuple[str, str] = PHASES
+    loaded: Loaded, expected: Expected = ((), {}), options: Options | None = None, states: tuple[str, str] = PHASES
 ) -> Report:
     """The report (schema ``zpower.sap_tuning/report/1``) of a loaded change; independent of time and order of files.
 
     ``states``: the two phases to compare, unless the change is an experiment; their names are free.
     """
-    expected, options = expected or Expected(), options or Options()
+    options = options or Options()
     contrasts = _contrasts(loaded, states)
     phases = {name for contrast in contrasts for name in contrast.phases}
     rounds = [item for item in loaded.records if item.phase in phases]
@@ -74,7 +70,7 @@ def compare_change(
     names = sorted({tuning.name for found in tunings.values() for tuning in found})
     missing = _not_measured(comparisons, expected)
     compared = {item.entry["host"] for item in comparisons}
-    absent = len({item["host"] for item in missing}.intersection(expected.hosts) - compared)
+    absent = len({item["host"] for item in missing}.intersection(expected[0]) - compared)
     rows = []
     for contrast in contrasts:
         rows += site.rows(contrast, options, comparisons, absent)
@@ -188,38 +184,30 @@ def iter_runs(loaded: Loaded, states: tuple[str, str] = PHASES) -> Iterator[Part
 
 def _compare_all(rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, options: Options) -> list[Comparison]:
     """One comparison per host, peer and workload, sorted. Controls are compared first, because the others need them."""
-    states = contrast.phases
-    groups = by_key(((item.host, item.peer, item.workload.name), item) for item in rounds if item.phase in states)
-    keys = sorted(groups, key=lambda key: (not any(item.workload.control for item in groups[key]), key))
-    controls: dict[str, list[Comparison]] = {}
-    judged: dict[str, Control] = {}
-    found = []
-    for key in keys:
+    groups = by_key(
+        ((item.host, item.peer, item.workload.name), item) for item in rounds if item.phase in contrast.phases
+    )
+    is_control = {key: any(item.workload.control for item in members) for key, members in groups.items()}
+
+    def compared(key: tuple[str, str, str], control: Control | None = None, controlled: bool = True) -> Comparison:
         members = sorted(groups[key], key=lambda item: item.number)
-        control = any(item.workload.control for item in members)
         by_state = {
             state: [
                 item if item.phase == state else replace(item, phase=state, protocol=pooled.of_levels(item.protocol))
                 for item in members
                 if item.phase == name
             ]
-            for name, state in states.items()
+            for name, state in contrast.phases.items()
         }
-        blocked = None if control else tunings.blocks(sorted({key[0], key[1]})) or tunings.swapped(by_state)
-        if not control and key[0] in controls and key[0] not in judged:
-            judged.update(_control(key[0], controls[key[0]], options.material))
-        comparison = compare_pair(
-            contrast,
-            by_state,
-            blocked,
-            None if control else judged.get(key[0]),
-            options,
-            controlled=key[0] in controls,
-            expected=options.expected_change,
+        blocked = None if is_control[key] else tunings.blocks(sorted({*key[:2]})) or tunings.swapped(by_state)
+        return compare_pair(
+            contrast, by_state, blocked, control, options, controlled=controlled, expected=options.expected_change
         )
-        if control:
-            controls.setdefault(key[0], []).append(comparison)
-        found.append(comparison)
+
+    controls = by_key((key[0], compared(key)) for key in sorted(groups) if is_control[key])
+    judged = {host: _control(host, ours, options.material) for host, ours in controls.items()}
+    found = [item for ours in controls.values() for item in ours]
+    found += [compared(key, judged.get(key[0]), key[0] in controls) for key in groups if not is_control[key]]
 
     def position(item: Comparison) -> tuple[Any, ...]:
         entry = item.entry
@@ -228,14 +216,15 @@ def _compare_all(rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, 
     return sorted(found, key=position)
 
 
-def _control(host: str, comparisons: Sequence[Comparison], material: float) -> dict[str, Control]:
-    """The control of a host, pooled as its workloads are; empty if it cannot be compared."""
+def _control(host: str, comparisons: Sequence[Comparison], material: float) -> Control | None:
+    """The control of a host, pooled as its workloads are; None if it cannot be compared."""
     usable = [item for item in comparisons if item.cause not in site.TURNED_AWAY]
-    before, after = pooled.sides(pooled.line(host, [item for found in usable for item in found.rounds]))
+    rounds = [item for found in usable for item in found.rounds]
+    before, after = pooled.sides(usable[0].line if len(usable) == 1 else pooled.line(host, rounds))
     if not before or not after:
-        return {}
+        return None
     limits = [material if math.isinf(item.step) else max(material, item.step) for item in usable]
-    return {host: gates.control(before, after, site.mean(limits))}
+    return gates.control(before, after, site.mean(limits))
 
 
 def _count_rounds(comparisons: Sequence[Comparison], rows: Sequence[Row]) -> None:
@@ -256,10 +245,10 @@ def _measured(comparisons: Sequence[Comparison], *ends: Literal["host", "peer"])
 def _not_measured(comparisons: Sequence[Comparison], expected: Expected) -> list[dict[str, str]]:
     measured = _measured(comparisons, "host", "peer")
     failed = {item.entry["host"]: item.entry["reason"] for item in comparisons if not item.entry["control"]}
-    hosts = {*expected.hosts, *expected.reasons, *failed} - measured
+    hosts, reasons = expected
     return [
-        {"host": host, "reason": expected.reasons.get(host) or failed.get(host) or "There is no record of this host."}
-        for host in sorted(hosts)
+        {"host": host, "reason": reasons.get(host) or failed.get(host) or "There is no record of this host."}
+        for host in sorted({*hosts, *reasons, *failed} - measured)
     ]
 
 

@@ -13,7 +13,7 @@ from .._records import kpi
 from .._records.round import SIDES, Round
 from .._statistics.looks import LOOKS, PHASES
 from .._statistics.ranks import holm, short
-from .._statistics.verdict import Estimate, Limits, beyond, estimate
+from .._statistics.verdict import Limits, beyond, estimate
 from .pooled import Slot
 from .shapes import Guard, Part
 from .wording import gain
@@ -74,7 +74,7 @@ def cpu_cost(
     }
     work = next((item.workload.unit for rounds in useful.values() for item in rounds), "")
     entries: list[Part] = []
-    judged: list[tuple[Part, Estimate, str]] = []
+    judged: list[tuple[Part, float, float, str]] = []
     for side in ends:
         old, new = kpis[side].values()
         if old is None or new is None:
@@ -92,14 +92,13 @@ def cpu_cost(
         samples = [[cost for (state, _number), cost in costs[side].items() if state == phase] for phase in PHASES]
         if side in tested and min(map(len, samples)) >= LOOKS[0].rounds:
             but = ", which is not credited: other work changed as well" if doubts[side] else ""
-            judged.append((entry, estimate(samples[0], samples[1], "lower"), but))
+            ratio, _low, _high, p = estimate(samples[0], samples[1], "lower")
+            judged.append((entry, ratio, p, but))
     # the ends are one family of this comparison
-    for (entry, found, but), p in zip(judged, holm([found.p for _entry, found, _but in judged]), strict=True):
-        entry.update(ratio=short(found.ratio), p_holm=short(p))
-        if p < SECONDARY_P and beyond(found.ratio, limits.material):
-            entry["flag"] = (
-                f"the CPU time of one {work} is {gain(found.ratio)} (p = {p:.2g} after Holm's correction){but}."
-            )
+    for (entry, ratio, _p, but), p in zip(judged, holm([p for _entry, _ratio, p, _but in judged]), strict=True):
+        entry.update(ratio=short(ratio), p_holm=short(p))
+        if p < SECONDARY_P and beyond(ratio, limits.material):
+            entry["flag"] = f"the CPU time of one {work} is {gain(ratio)} (p = {p:.2g} after Holm's correction){but}."
     every = [doubt for side in ends for doubt in doubts[side]]
     return (
         {"shared_kernel": shared, **{side: _numbers(kpis[side]) if side in ends else None for side in SIDES}},

@@ -9,15 +9,14 @@ records, so only plain names are put into a command.
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from .._experiment.outcomes import first_rows
 from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
 from .comparability import NEVER_DECLARED
 from .pair import Comparison
-from .shapes import Report, Row
+from .shapes import Part, Report, Row
 
 CONFIRM_FROM = 100
 """Simulated: with spikes in 10 % of the rounds 5 to 16 % of such sites name a host after 6 rounds, 1.5 % after 8."""
@@ -160,7 +159,7 @@ def _more_rounds(report: Report, first: Row | None) -> list[str]:
     return [f"{noise}{'m' if noise else 'M'}easure {more} more rounds of each state, {total} in all{odds}{again}."]
 
 
-def _of_experiment(report: Report, experiment: Mapping[str, Any], rows: Sequence[Row]) -> list[str]:
+def _of_experiment(report: Report, experiment: Part, rows: Sequence[Row]) -> list[str]:
     sessions = experiment["progress"].get("sessions") or [{}]
     winner, last = experiment["winner"], sessions[-1]
     if not experiment["progress"]["complete"]:
@@ -182,7 +181,7 @@ def _of_experiment(report: Report, experiment: Mapping[str, Any], rows: Sequence
     if last.get("kept") == winner:
         watch = f"`{command(report['repeat'], 'verify')}`"
         return [f"Write the settings of {winner} into the inventory, and check them with the verify playbook: {watch}."]
-    level: Mapping[str, Any] = next((item for item in experiment["levels"] if item["name"] == winner), {})
+    level: Part = next((item for item in experiment["levels"] if item["name"] == winner), {})
     asked = shlex.quote(json.dumps(level.get("vars") or {}, sort_keys=True))
     site = command(report["repeat"], "site")
     return [

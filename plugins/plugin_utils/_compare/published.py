@@ -3,7 +3,6 @@
 """Published results about a tuning, shown beside a site's own result as context and never as a target."""
 
 from collections.abc import Collection
-from typing import NamedTuple
 
 BANKING = "Performance Evaluation of SAP Application Servers on Z, IBM, v1.02, 2018-07-16"
 CRM = "SAP CRM 7.0 on IBM Z, IBM, v1.00, 2019-03-01"
@@ -12,29 +11,24 @@ SLCS = "Performance & Scalability of Virtualized SAP Servers on RHEL, Red Hat, M
 Z14 = "Linux on IBM z14 Performance Evaluation, IBM"
 
 
-class Published(NamedTuple):
-    """One result: its source, the workload, and the figures in the unit of that workload."""
-
-    source: str
-    text: str
-    figures: str
-
+Published = tuple[str, str, str]
+"""A source, the workload, and the figures in the unit of that workload."""
 
 BY_TUNING: dict[str, tuple[Published, ...]] = {
     "rps": (
-        Published(
+        (
             f"{BANKING}, section 5.8 and table 3",
             "Batch of 60 million account settlements on four native partitions of 16 processors with SMT, one"
             " HiperSockets interface with one receive queue. Elapsed time of a batch, not of a network round trip.",
             "4 to 6 % less elapsed time: 9399 s without, 9008 s with all CPUs, 8962 s with every 2nd, 8857 s with every"
             " 4th",
         ),
-        Published(
+        (
             f"{BANKING}, section 5.11 and table 5",
             "The same batch on 128 processors without SMT; all CPUs in the mask.",
             "3 % less elapsed time: 7635 s without, 7388 s with",
         ),
-        Published(
+        (
             f"{CRM}, section 4.3 and table 3",
             "Import of 1.28 million objects by 32 streams on two application servers of 12 processors with SMT;"
             " all CPUs in the mask. Elapsed time of the import, not of a network round trip.",
@@ -42,48 +36,48 @@ BY_TUNING: dict[str, tuple[Published, ...]] = {
         ),
     ),
     "cpu_polarization": (
-        Published(
+        (
             f"{BANKING}, section 5.6 and table 3",
             "Batch of 60 million account settlements on native partitions.",
             "under 1 % less elapsed time: 9399 s horizontal, 9372 s vertical",
         ),
-        Published(
+        (
             f"{CRM}, section 4.3 and table 3",
             "Import of 1.28 million objects by 32 streams.",
             "no change: 1881 s horizontal, 1877 s vertical",
         ),
     ),
     "cpu_topology": (
-        Published(
+        (
             f"{BANKING}, section 5.4 and table 2",
             "Batch of 60 million account settlements on guests of two z/VM systems with SMT. Elapsed time of a batch.",
             "26 % less elapsed time: 16366 s without, 12036 s with all CPUs as siblings",
         ),
-        Published(
+        (
             f"{BANKING}, section 5.4 and table 2",
             "The same batch without SMT.",
             "1 % less elapsed time: 12648 s without, 12483 s with all CPUs as siblings",
         ),
     ),
     "sap_profile": (
-        Published(
+        (
             f"{BANKING}, section 5.7 and table 3",
             "Real-time scheduling (SCHED_RR, priority 99) of the work processes in a batch of 60 million account"
             " settlements on four native partitions of 16 processors with SMT. Elapsed time of a batch.",
             "6 % less elapsed time: 9399 s without, 8855 s with SCHED_RR",
         ),
-        Published(
+        (
             f"{BANKING}, section 5.11 and table 5",
             "The same batch on 128 processors without SMT, where real-time scheduling was a loss.",
             "4 % more elapsed time: 7635 s without, 7964 s with SCHED_RR",
         ),
-        Published(
+        (
             f"{CRM}, section 2.2.3",
             "dynp/luw_id_format = 2, rdisp/vb_key_comp, rdisp/vb_dispatching = 0 and rdisp/vbname = $(rdisp/myname),"
             " with partitioned update tables, in an import of 1.28 million objects.",
             "no figure: every printed run has them",
         ),
-        Published(
+        (
             f"{SLCS}, section 6.2",
             "es/implementation: std (System V shared memory) against map (mapped memory), on x86 with RHEL 5.",
             "alike, std slightly ahead",
@@ -101,12 +95,12 @@ SMC_R_AV2_MS = {
 }
 """niping's av2 in ms between two POWER8 partitions over 10 GbE RoCE, tables 1 and 2: disabled, enabled, optimized."""
 
-CREATION_OF_LOCKS = Published(
+CREATION_OF_LOCKS = (
     f"{SMC_R}, creation of locks",
     "Ten users create 550,000 locks in a lock table of 640,000 KB. Elapsed time of the run.",
     "6 % less elapsed time: 82 s without, 77 s with",
 )
-SD_LIKE_LOAD = Published(
+SD_LIKE_LOAD = (
     f"{SMC_R}, SD-like load",
     "enqt (opcode 10) from one POWER8 partition against the enqueue server of another. Operations per minute, SMC-R off"
     " and on.",
@@ -114,7 +108,7 @@ SD_LIKE_LOAD = Published(
 )
 
 SMC_R_RUNS = (
-    Published(
+    (
         f"{SMC_R}, table 3",
         "niping with 1000 and 4000 bytes, one client and five at once, between the same partitions. Elapsed time of a"
         " run.",
@@ -130,7 +124,7 @@ SMC_R_RUNS = (
 BY_SET: dict[str, tuple[Published, ...]] = {
     "enqueue": (CREATION_OF_LOCKS, SD_LIKE_LOAD),
     "network": (
-        Published(
+        (
             Z14,
             "The published workloads (1 to 250 connections, request and response, streams) on z14 against z13 with"
             " HiperSockets, and between guests of KVM. Throughput; the study gives some numbers as limits (up to).",
@@ -139,7 +133,7 @@ BY_SET: dict[str, tuple[Published, ...]] = {
         ),
     ),
     "fio": (
-        Published(
+        (
             Z14,
             "Sequential records of 128 KiB and random ones of 8 KiB, by 1 to 64 processes. Throughput;"
             " the study gives some numbers as limits (up to).",
@@ -147,7 +141,7 @@ BY_SET: dict[str, tuple[Published, ...]] = {
         ),
     ),
     "guests": (
-        Published(
+        (
             SLCS,
             "1 to 8 guests with 4 virtual CPUs each on 16 cores, percent of the value with one guest. Four guests use"
             " the whole host.",
@@ -171,12 +165,12 @@ def published_for(tunings: Collection[str], sizes: Collection[int], sets: Collec
         found += [("smc_r", item) for item in SMC_R_RUNS]
     known = {item for _name, item in found}
     found += [(name, item) for name in sorted(sets) for item in BY_SET.get(name, ()) if item not in known]
-    return [{"tuning": name, **item._asdict()} for name, item in found]
+    return [{"tuning": name, "source": item[0], "text": item[1], "figures": item[2]} for name, item in found]
 
 
 def _smc_r(size: int) -> Published:
     disabled, enabled, optimized = SMC_R_AV2_MS[size]
-    return Published(
+    return (
         f"{SMC_R}, table 1",
         f"niping with {size} bytes between two POWER8 partitions with AIX 7.2 over 10 GbE RoCE; round trip.",
         f"{disabled:.3f} ms without, {enabled:.3f} ms with SMC-R, {optimized:.3f} ms with more send pools",

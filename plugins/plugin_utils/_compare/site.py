@@ -207,10 +207,8 @@ def _deviations(able: Sequence[Host], effect: Effect | None, material: float) ->
         *(("host", item) for item in apart if not groups),
         *(("workload", item) for item in _workloads(able, material)),
     ]
-    return (
-        [{"kind": kind, "name": item.name, "ratio": short(item.ratio), "p": short(item.p)} for kind, item in named],
-        [SEVERAL] if groups else [],
-    )
+    told = [{"kind": kind, "name": name, "ratio": short(ratio), "p": short(p)} for kind, (name, ratio, p) in named]
+    return told, [SEVERAL] if groups else []
 
 
 def _declared(hosts: Sequence[Host]) -> int:
@@ -260,8 +258,8 @@ def _workloads(hosts: Sequence[Host], material: float) -> list[Deviation]:
     that moves pulls the median of each round to one of the others.
     """
     found = _against(hosts, material)
-    names = {item.name for item in found}
-    return [item for item in _against(hosts, material, names) if item.name in names] if found else []
+    names = {name for name, _ratio, _p in found}
+    return [item for item in _against(hosts, material, names) if item[0] in names] if found else []
 
 
 def _against(hosts: Sequence[Host], material: float, apart: Collection[str] = ()) -> list[Deviation]:

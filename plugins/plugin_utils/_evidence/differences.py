@@ -25,7 +25,8 @@ PARTS: dict[tuple[str, ...], tuple[str, tuple[str, ...]]] = {
     ("conflicts",): ("service", ("service",)),
 }
 """Facts on several things of one kind: the word for one of them and, if they are a list, the fields that name it."""
-AREAS = ("host", "platform", *(area for area, _names in PARTS.values()), "tuning")
+THINGS = [area for area, _names in PARTS.values()]
+AREAS = ("host", "platform", *THINGS, "tuning")
 NAMES = ("outcome", "verdict")
 VALUES = ("", *NAMES, "wanted", *PLACES, "conflicts")
 VOLATILE = frozenset({("platform", "smc sockets"), ("platform", "smc stats"), ("SMC device", "in_use")})
@@ -47,25 +48,18 @@ NAMED_ITEMS = 3
 LONGEST = 300
 MOST_LINES = 300
 
-Place = tuple[str, str, str]  # area, tuning, subject
+Key = tuple[str, str, str, str, str]  # area, tuning, subject, one of VALUES, item
 Change = dict[str, Any]
 Difference = dict[str, Any]
 
 
-class Part(NamedTuple):
-    """What one host is like in one place. ``word`` stands for all of it; values by one of VALUES and by item."""
-
-    word: str
-    reason: str
-    values: dict[tuple[str, str], Any]
-
-
 class State(NamedTuple):
-    """What one host is like."""
+    """What one host is like. The value of a place as a whole, such as ``present``, has no name and no item."""
 
     checked: bool
     facts: bool
-    parts: dict[Place, Part]
+    values: dict[Key, Any]
+    reasons: dict[Key, str]
 
 
 def of_runs(one: Document, other: Document, only: str | None = None) -> Difference:
@@ -128,40 +122,34 @@ def _title(document: Document) -> str:
 
 def _state(host: Host, document: Document, unasked: Collection[str] = (), own: str = "") -> State:
     """What a host is like in a document. ``own``: its name, if it is compared with another host."""
-    checked = host["outcome"] == "ok"
-    reason = "" if checked else _short(host["message"])
-    parts: dict[Place, Part] = {("host", "", ""): Part("", reason, {("outcome", ""): host["outcome"]})}
+    checked, whole = host["outcome"] == "ok", ("", "")
+    values: dict[Key, Any] = {("host", "", "", *whole): "", ("host", "", "", "outcome", ""): host["outcome"]}
+    reasons = {} if checked else {("host", "", "", *whole): _short(host["message"])}
     facts, owned = plain(host.get("platform"), MOST_FACTS), [own]
     if isinstance(facts, dict):
         skipped = VOLATILE | IDENTITY if own else VOLATILE
-        for path, (area, names) in PARTS.items():
-            for name, thing in _take(facts, path, names):
-                parts[area, "", name] = Part("present", "", _facts(area, thing, skipped))
-                if area == "SAP instance":
-                    owned.append(str(thing.get("host") or ""))
-        parts["platform", "", ""] = Part("", "", _facts("platform", facts, skipped))
-    for row in host.get("rows") or ():
-        if row["name"] not in unasked:
-            subject = _without_name(_short(row["subject"]), owned if own else ())
-            parts["tuning", _short(row["name"]), subject] = _of_row(row, looked(document["run"]))
-    return State(checked, isinstance(facts, dict), parts)
+        things = [(area, *pair) for path, (area, names) in PARTS.items() for pair in _take(facts, path, names)]
+        for area, name, thing in [*things, ("platform", "", facts)]:
+            values[(area, "", name, *whole)] = "present" if area in THINGS else ""
+            for path, leaf in _flat(thing):
+                if not any((area, " ".join(path[:length])) in skipped for length in (1, 2)):
+                    values[area, "", name, "", " ".join(path)] = leaf
+            if area == "SAP instance":
+                owned.append(str(thing.get("host") or ""))
+    for row in (row for row in host.get("rows") or () if row["name"] not in unasked):
+        place = "tuning", _short(row["name"]), _without_name(_short(row["subject"]), owned if own else ())
+        values[(*place, *whole)] = values[(*place, "verdict", "")] = row["verdict"]
+        reasons[(*place, *whole)] = _short(row["reason"]) if row["verdict"] == "failed" else ""
+        values |= {(*place, name, item): leaf for name, item, leaf in _of_row(row, looked(document["run"]))}
+    return State(checked, isinstance(facts, dict), values, reasons)
 
 
-def _facts(area: str, facts: Mapping[str, Any], skipped: Collection[tuple[str, str]]) -> dict[tuple[str, str], Any]:
-    return {
-        ("", " ".join(path)): leaf
-        for path, leaf in _flat(facts)
-        if not any((area, " ".join(path[:length])) in skipped for length in (1, 2))
-    }
-
-
-def _of_row(row: WaivedRow, check: bool) -> Part:
+def _of_row(row: WaivedRow, check: bool) -> Iterator[tuple[str, str, Any]]:
+    """What was requested, the values and the conflicts of a row: one of VALUES, an item of it, and its value."""
     found = current({**row, "before": plain(row["before"]), "after": plain(row["after"])}, check)
-    contents = {"wanted": plain(row["wanted"]), **{place: found.get(place) for place in PLACES}}
-    values = {(name, " ".join(path)): leaf for name, content in contents.items() for path, leaf in _flat(content)}
-    values["verdict", ""] = row["verdict"]
-    values["conflicts", ""] = "; ".join(conflicts({**row, "conflicts": plain(row["conflicts"])})) or None
-    return Part(row["verdict"], _short(row["reason"]) if row["verdict"] == "failed" else "", values)
+    for name, content in {"wanted": plain(row["wanted"]), **{place: found.get(place) for place in PLACES}}.items():
+        yield from ((name, " ".join(path), leaf) for path, leaf in _flat(content))
+    yield "conflicts", "", "; ".join(conflicts({**row, "conflicts": plain(row["conflicts"])})) or None
 
 
 def _without_name(subject: str, names: Iterable[str]) -> str:
@@ -217,20 +205,19 @@ def _difference(
 
 
 def _changes(one: State, other: State) -> Iterator[Change]:
-    for place in one.parts.keys() | other.parts.keys():
-        before, after = one.parts.get(place), other.parts.get(place)
-        names = dict(zip(("area", "tuning", "subject"), place, strict=True))
-        if place[0] not in ("host", "tuning") and not (one.facts and other.facts):
+    for key in one.values.keys() | other.values.keys():
+        area, whole, value = key[0], (*key[:3], "", ""), key[3]
+        if area not in ("host", "tuning") and not (one.facts and other.facts):
             continue
-        if before and after:
-            for value, item in before.values.keys() | after.values.keys():
-                old, new = before.values.get((value, item)), after.values.get((value, item))
-                if old != new:
-                    reason = after.reason if value in NAMES else ""
-                    yield {**names, "value": value, "item": item, "before": old, "after": new, "reason": reason}
-        elif place[0] != "tuning" or (one.checked and other.checked):
-            words = {"before": before and before.word, "after": after and after.word}
-            yield {**names, "value": "", "item": "", **words, "reason": after.reason if after else ""}
+        # of what came or went, only the whole is told
+        alone = (whole in one.values) != (whole in other.values)
+        if alone != (key == whole) or (alone and area == "tuning" and not (one.checked and other.checked)):
+            continue
+        before, after = one.values.get(key), other.values.get(key)
+        if before != after:
+            reason = other.reasons.get(whole, "") if alone or value in NAMES else ""
+            names = dict(zip(("area", "tuning", "subject", "value", "item"), key, strict=True))
+            yield {**names, "before": before, "after": after, "reason": reason}
 
 
 def _rank(change: Change) -> tuple[Any, ...]:

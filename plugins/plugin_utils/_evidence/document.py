@@ -6,8 +6,7 @@ Schema zpower.sap_tuning/evidence/1. Nothing here reads a clock or a file: the s
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from .._answers.rows import LONGEST_TEXT
 from .._pages.text import natural, one_line, plural, shorten
@@ -85,7 +84,7 @@ def looked(run: RunFields) -> bool:
     return bool(run["check"] or run["kind"] == "confirm")
 
 
-def nothing_used(record: Mapping[str, Any]) -> bool:
+def nothing_used(record: WaivedRow) -> bool:
     """Whether a record only says that there is nothing of its tuning to take back."""
     return bool(record["subject"] == "all" and record["verdict"] == "compliant")
 

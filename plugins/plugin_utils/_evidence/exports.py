@@ -5,16 +5,14 @@
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 from .._answers.rows import PLACES
 from .._pages.cells import cells
 from .._pages.text import one_line, opaque
-from .._records.checks import VERDICTS
-from .._records.round import microseconds
+from .._records.checks import microseconds
 from . import waiving
 from .document import RESULTS, failing, looked
-from .shapes import OUTCOMES, Document, Host, WaivedRow
+from .shapes import Document, Host, WaivedRow
 from .table import row_notes, word
 from .values import conflicts, current
 
@@ -51,14 +49,8 @@ def _csv_row(row: WaivedRow, check: bool) -> list[object]:
     ]
 
 
-class Case(NamedTuple):
-    """A test case of a suite. ``outcome``: failure, error or skipped with its type and message; empty if it passed."""
-
-    name: str
-    outcome: str = ""
-    message: str = ""
-    type: str = ""
-    text: str = ""
+Case = tuple[str, str, str, str, str]
+"""The name of a test case, its outcome (failure, error, skipped; "" if it passed), message, type and text."""
 
 
 def junit(document: Document) -> Iterator[str]:
@@ -84,46 +76,46 @@ def _cases_of_host(host: Host, bad: tuple[str, ...]) -> Iterator[Case]:
     outcome = host["outcome"]
     if outcome != "ok":
         message = ": ".join(filter(None, (word(outcome), host["message"])))
-        yield Case("host", "skipped" if outcome == "skipped" else "error", message, outcome)
+        yield "host", "skipped" if outcome == "skipped" else "error", message, outcome, ""
     for row in host["rows"]:
         name, verdict = f"{row['name']}: {row['subject']}", row["verdict"]
         said = "\n".join(row_notes(row)) or one_line(row["reason"])
         if verdict in bad:
-            yield Case(name, "error" if verdict == "failed" else "failure", row["reason"], verdict, said)
+            yield name, "error" if verdict == "failed" else "failure", row["reason"], verdict, said
         elif verdict in SKIPPED:
-            yield Case(name, "skipped", waiving.words(row) or f"{word(verdict)}: {row['reason']}")
+            yield name, "skipped", waiving.words(row) or f"{word(verdict)}: {row['reason']}", "", ""
         else:
-            yield Case(name, text=said)
+            yield name, "", "", "", said
 
 
 def _cases_of_run(document: Document) -> Iterator[Case]:
     """Whether the run ended, and its waivers that are expired or unused."""
     result = document["result"]
-    unfinished = result in ("unfinished", "nothing")
-    yield Case("the run ended", *(("error", document["headline"], result) if unfinished else ()))
+    how = ("error", document["headline"], result) if result in ("unfinished", "nothing") else ("", "", "")
+    yield "the run ended", *how, ""
     if stopped := document["run"].get("stopped"):
-        yield Case("the rollout was completed", "error", stopped, "stopped")
-    yield from (Case(sentence, "failure", sentence, "problem") for sentence in document["problems"])
-    yield from (Case(said, text=one_line(said)) for said in map(waiving.sentence, document["waivers"]) if said)
+        yield "the rollout was completed", "error", stopped, "stopped", ""
+    yield from ((sentence, "failure", sentence, "problem", "") for sentence in document["problems"])
+    yield from ((said, "", "", "", one_line(said)) for said in map(waiving.sentence, document["waivers"]) if said)
 
 
 def _suite(title: str, stamp: str, cases: Iterable[Case]) -> ET.Element:
     suite = ET.Element("testsuite", name=one_line(title), timestamp=stamp)
     names: set[str] = set()
-    for case in cases:
+    for called, outcome, message, kind, text in cases:
         # unique, because some readers keep only one case of each name
-        name, number = one_line(case.name), 1
+        name, number = one_line(called), 1
         while name in names:
             number += 1
-            name = f"{one_line(case.name)} ({number})"
+            name = f"{one_line(called)} ({number})"
         names.add(name)
         element = ET.SubElement(suite, "testcase", classname=one_line(title), name=name)
-        if case.outcome:
-            more = {"type": case.type} if case.type else {}
-            element = ET.SubElement(element, case.outcome, {**more, "message": one_line(case.message)})
-        elif case.text:
+        if outcome:
+            more = {"type": kind} if kind else {}
+            element = ET.SubElement(element, outcome, {**more, "message": one_line(message)})
+        elif text:
             element = ET.SubElement(element, "system-out")
-        element.text = case.text or None
+        element.text = text or None
     tags = Counter(part.tag for part in suite.iter())
     suite.attrib.update({key: str(tags[tag]) for key, tag in COUNTED})
     ET.indent(suite, " ", 1)
@@ -161,14 +153,8 @@ def prometheus(document: Document) -> Iterator[str]:
             "1 for the result of the run, 0 for the others.",
             by("result", {name: int(name == document["result"]) for name in RESULTS}),
         ),
-        "hosts": (
-            "Hosts of the play by outcome.",
-            by("outcome", {name: outcomes[name] for name in OUTCOMES}),
-        ),
-        "rows": (
-            "Subjects of tunings by verdict.",
-            by("verdict", {name: verdicts[name] for name in VERDICTS}),
-        ),
+        "hosts": ("Hosts of the play by outcome.", by("outcome", outcomes)),
+        "rows": ("Subjects of tunings by verdict.", by("verdict", verdicts)),
         "host_checked": (
             "1 for a host that was checked to the end.",
             by("host", {host["host"]: int(host["outcome"] == "ok") for host in hosts}),

@@ -15,9 +15,8 @@ from typing import cast
 from .._pages import to_json
 from .._pages.pages import page_formats
 from .._pages.writing import Formats, Written, write_formats
-from .._records.checks import VERDICTS, Fields
+from .._records.checks import VERDICTS, Fields, parse_json, sentence
 from .._records.files import folder_below, read_regular, replacing
-from .._records.record_files import parse_json, sentence
 from .._records.shapes import check_shape
 from . import exports
 from .page import make_page

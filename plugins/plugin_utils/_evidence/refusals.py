@@ -3,11 +3,11 @@
 """Runs that prove nothing, although no host failed: each is one sentence and the exit code of a failure."""
 
 import os
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable
 
 from .._answers.text import one_line
 from .._pages.text import listed
+from .shapes import Document
 
 EXIT_CODE, UNREACHABLE = 2, 4
 """Those of Ansible for a failed host, and for one that could not be reached."""
@@ -49,9 +49,9 @@ def of_selection(processed: Collection[str], tags: Iterable[str]) -> str:
     return f"nothing was done: {told}; leave tags out, or see the page of playbooks for those that a playbook knows"
 
 
-def of_document(document: Mapping[str, Any]) -> list[str]:
+def of_document(document: Document) -> list[str]:
     """Why a run without a failed host is an error: mistakes in waivers, or no host had anything to check or to set."""
-    found = list(map(str, document["problems"]))
+    found = [*document["problems"]]
     hosts = [host["host"] for host in document["hosts"] if host["outcome"] in ("ok", "skipped") and not host["rows"]]
     # nothing to take back or to confirm is not a failure
     if document["run"]["kind"] in ("verify", "site") and hosts and len(hosts) == len(document["hosts"]):

@@ -9,15 +9,16 @@ files from all that are there, so the last one to do so has seen every slice.
 import contextlib
 import platform
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from .._pages import to_json
 from .._pages.text import listed, moment, natural, one_line, shorten
 from .._pages.writing import Written, write_formats
-from .._records.checks import LONGEST_NAME, check_slug, show
+from .._records.checks import LONGEST_NAME, check_slug, parse_json, show
 from .._records.files import LOCK, folder_below, locked, read_regular
-from .._records.record_files import parse_json
+from .._records.grouping import by_key
 from .._records.shapes import check_shape
 from . import files
 from .document import assemble
@@ -63,7 +64,7 @@ def write(document: Document, path: Path) -> Union:
     """Write the file of a slice, then the united files. NotUnitedError if only the first could be done; other errors
     as :func:`files.write`."""
     folder = path.parents[1]
-    about: RunFields = {**document["run"], "controller": platform.node(), "name": _name(folder)}
+    about: RunFields = {**document["run"], "controller": platform.node(), "name": folder.name.removeprefix(PREFIX)}
     place = (path.parent, path.stem)
     written = write_formats({"json": to_json.lines}, ({**document, "run": about},), place, ["json"], check=False)
     return unite(folder, document["run"]["kind"], (path.name, written.digests["json"]))
@@ -84,10 +85,6 @@ def unite(folder: Path, kind: str, own: tuple[str, str] | None = None, check: bo
         document["slices"] = uses
         known = {f"{FOLDER}/{use['file']}": use["sha256"] for use in uses}
         return document, files.write(document, folder, check=check, known=known), wrong, late
-
-
-def _name(folder: Path) -> str:
-    return folder.name.removeprefix(PREFIX)
 
 
 def _uses(path: Path, parts: Sequence[Part], own: tuple[str, str] | None) -> list[SliceUse]:
@@ -135,7 +132,7 @@ def _read(folder: Path, kind: str) -> tuple[list[Part], list[str]]:
     for path in sorted((folder / FOLDER).iterdir()):
         try:
             if path.suffix == ".json":
-                found.append(_part(path, kind, _name(folder)))
+                found.append(_part(path, kind, folder.name.removeprefix(PREFIX)))
         except OSError as error:
             wrong.append(f"{path} is left out: {error.strerror}")
         except ValueError as error:
@@ -173,12 +170,12 @@ def united(kind: str, slices: Sequence[Document], wrong: Sequence[str] = (), lat
         document for document in slices if not document["hosts"] or any(one is document for one, _host in last.values())
     ]
     runs = [document["run"] for document in counting]
-    problems = [*wrong, *late, *_twice(slices), *_different(runs)]
+    problems = [*wrong, *late, *_doubts(slices, runs)]
     problems += [sentence for document in counting for sentence in document.get("problems") or ()]
     return assemble(
         _run(kind, runs, min(document["run"]["begun"] for document in slices), not wrong),
         [last[name][1] for name in sorted(last, key=natural)],
-        _waivers(counting),
+        [*_waivers(counting)],
         list(dict.fromkeys(map(one_line, problems))),
     )
 
@@ -205,8 +202,11 @@ def _all(values: Iterable[str]) -> str:
     return ", ".join(sorted(set(values), key=natural))
 
 
-def _different(runs: Sequence[RunFields]) -> Iterator[str]:
-    """What makes slices doubtful parts of one run."""
+def _doubts(slices: Sequence[Document], runs: Sequence[RunFields]) -> Iterator[str]:
+    """Hosts that are in several slices, and what makes slices doubtful parts of one run."""
+    counts = Counter(host["host"] for document in slices for host in document["hosts"])
+    if again := sorted((name for name, count in counts.items() if count > 1), key=natural):
+        yield f"in more than one slice (the last begun counts): {listed(again, MOST_NAMES)}"
     if len({run["collection"] for run in runs}) > 1:
         versions = _all(run["collection"] for run in runs)
         yield f"the slices ran with different versions of the collection: {versions}"
@@ -216,27 +216,11 @@ def _different(runs: Sequence[RunFields]) -> Iterator[str]:
         yield "the slices ran with different tags; slices of one run have the same options"
 
 
-def _twice(slices: Sequence[Document]) -> Iterator[str]:
-    """A sentence on the hosts that are in several slices."""
-    seen: set[str] = set()
-    again: dict[str, None] = {}
-    for document in slices:
-        names = {host["host"] for host in document["hosts"]}
-        again.update(dict.fromkeys(sorted(seen & names, key=natural)))
-        seen |= names
-    if again:
-        yield f"in more than one slice (the last begun counts): {listed(list(again), MOST_NAMES)}"
-
-
-def _waivers(slices: Sequence[Document]) -> list[WaiverUse]:
+def _waivers(slices: Sequence[Document]) -> Iterator[WaiverUse]:
     """The waivers of all slices, each with its state in the whole run."""
-    found: dict[str, WaiverUse] = {}
-    for waiver in (waiver for document in slices for waiver in document.get("waivers") or ()):
-        key = repr({**waiver, "days_left": 0, "soon": False, "state": "", "rows": 0, "everyone": False})
-        known = found.setdefault(key, waiver)
-        if known is waiver:
-            continue
-        state = min(known["state"], waiver["state"], key=STATES.index)
-        rows = sum(one["rows"] for one in (known, waiver) if one["state"] == state)
-        found[key] = {**waiver, "state": state, "rows": rows}
-    return list(found.values())
+    blank = {"days_left": 0, "soon": False, "state": "", "rows": 0, "everyone": False}
+    waivers = [waiver for document in slices for waiver in document.get("waivers") or ()]
+    for alike in by_key((repr({**waiver, **blank}), waiver) for waiver in waivers).values():
+        state = min((one["state"] for one in alike), key=STATES.index)
+        rows = sum(one["rows"] for one in alike if one["state"] == state)
+        yield {**alike[-1], "state": state, "rows": rows}

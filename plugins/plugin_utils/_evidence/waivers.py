@@ -9,7 +9,7 @@ import datetime
 import difflib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple, cast
+from typing import cast
 
 from .._records.checks import show
 from .shapes import WaiverUse
@@ -28,19 +28,6 @@ HOSTS = ("app1", "sapdb-prd.example.com", "LPAR7", "192.0.2.1")
 SOON_DAYS = 30
 DAY = datetime.datetime.now(datetime.timezone.utc).date()
 """The day of this run (UTC), for all its tasks: Ansible reads this file once, before it forks."""
-
-
-class WaiverLimits(NamedTuple):
-    """What a site accepts: ``latest`` is the last day that a waiver may name (ISO 8601), empty for any."""
-
-    latest: str = ""
-    broad: bool = True
-    """Whether a waiver may fit every subject or every host."""
-    groups: Mapping[str, Collection[str]] = {}
-    """The groups of the inventory; empty if this controller knows a part of it only."""
-
-
-NO_LIMITS = WaiverLimits()
 
 
 def broad(waiver: WaiverUse) -> str:
@@ -68,11 +55,18 @@ def _fit_everyone(patterns: Collection[str], groups: Mapping[str, Collection[str
 
 
 def parse(
-    value: object, tunings: Collection[str] = (), limits: WaiverLimits = NO_LIMITS, today: datetime.date | None = None
+    value: object,
+    tunings: Collection[str] = (),
+    latest: str = "",
+    broad_ones: bool = True,
+    groups: Mapping[str, Collection[str]] | None = None,
+    today: datetime.date = DAY,
 ) -> tuple[list[WaiverUse], list[str]]:
-    """Return the waivers of one value of the variable, and one sentence for each mistake, also of a limit.
+    """Return the waivers of one value of the variable, and one sentence for each mistake, also of a limit of the site.
 
-    ``tunings``: the known names, to tell misspelt ones; empty if unknown. ``today``: by default :data:`DAY`.
+    ``tunings``: the known names, to tell misspelt ones; empty if unknown. ``latest``: the last day that a waiver may
+    name (ISO 8601), empty for any. ``broad_ones``: whether a waiver may fit every subject or every host. ``groups``: of
+    the inventory, unless this controller knows a part of it only.
     """
     if value is None:
         return [], []
@@ -82,8 +76,12 @@ def parse(
     mistakes: list[str] = []
     for number, item in enumerate(value, 1):
         where = f"{VARIABLE}, entry {number}"
-        waiver, wrong = _waiver(item, tunings, limits, today or DAY)
-        wrong += _beyond(waiver, limits) if waiver else []
+        waiver, wrong = _waiver(item, tunings, groups or {}, today)
+        fits = "" if broad_ones or waiver is None else broad(waiver)
+        if waiver and latest and waiver["until"] > latest:
+            wrong.append(f"until is {waiver['until']}; {LONGEST_DAYS} allows {latest} at the latest")
+        if fits:
+            wrong.append(f"it fits {fits}, and {BROAD} is fail; name what it is for")
         if waiver is None or wrong:
             mistakes += [f"{where}: {sentence}" for sentence in wrong]
         elif same := [known for known, one in found.items() if one == waiver]:
@@ -94,7 +92,7 @@ def parse(
 
 
 def _waiver(
-    item: object, tunings: Collection[str], limits: WaiverLimits, today: datetime.date
+    item: object, tunings: Collection[str], groups: Mapping[str, Collection[str]], today: datetime.date
 ) -> tuple[WaiverUse | None, list[str]]:
     if not isinstance(item, Mapping):
         return None, [f"it is {show(item)}; it must be an object with {', '.join(KEYS)}"]
@@ -122,17 +120,8 @@ def _waiver(
         return None, wrong
     left = (until - today).days
     waiver = {**texts, "hosts": hosts, "until": until.isoformat(), "days_left": left, "soon": 0 <= left <= SOON_DAYS}
-    waiver |= {"state": "unused", "rows": 0, **({"everyone": True} if _fit_everyone(hosts, limits.groups) else {})}
+    waiver |= {"state": "unused", "rows": 0, **({"everyone": True} if _fit_everyone(hosts, groups) else {})}
     return cast(WaiverUse, waiver), []
-
-
-def _beyond(waiver: WaiverUse, limits: WaiverLimits) -> list[str]:
-    wrong, fits = [], "" if limits.broad else broad(waiver)
-    if limits.latest and waiver["until"] > limits.latest:
-        wrong.append(f"until is {waiver['until']}; {LONGEST_DAYS} allows {limits.latest} at the latest")
-    if fits:
-        wrong.append(f"it fits {fits}, and {BROAD} is fail; name what it is for")
-    return wrong
 
 
 def _unknown(key: str) -> str:

@@ -250,20 +250,18 @@ def check_plan(given: Any, change: str) -> Plan:
         budget = (whole["rounds"], whole["max_rounds"], whole["max_minutes"])
         again = plan(change, whole["factors"], budget, whole["seed"], whole["baseline"])
         ends = [*whole["continued"], *([] if whole["stopped"] is None else [whole["stopped"]])]
-        sound = all(1 <= end <= whole["max_rounds"] for end in ends) and _balanced(again, whole["order"])
-        if not sound or whole["cells"] != again["cells"]:
+        # every block has each cell equally often, and all of them as often as the experiment has rounds
+        counts = [Counter(block) for block in whole["order"]]
+        names = {cell["name"] for cell in again["cells"]}
+        sound = all(1 <= end <= whole["max_rounds"] for end in ends) and all(
+            set(count) == names and len(set(count.values())) == 1 for count in counts
+        )
+        rounds = sum(count[again["baseline"]] for count in counts)
+        if not sound or rounds != whole["max_rounds"] or whole["cells"] != again["cells"]:
             raise ValueError("its cells, their order or its end do not follow from its factors")
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"it is not a sound plan of an experiment ({error!r})") from None
     return cast(Plan, whole)
-
-
-def _balanced(experiment: Plan, order: Sequence[Sequence[str]]) -> bool:
-    """Whether every block has each cell equally often, and all of them as often as the experiment has rounds."""
-    names = [cell["name"] for cell in experiment["cells"]]
-    counts = [Counter(block) for block in order]
-    even = all(set(count) == set(names) and len(set(count.values())) == 1 for count in counts)
-    return even and sum(count[names[0]] for count in counts) == experiment["max_rounds"]
 
 
 def read_plan(results: Path | str, change: str) -> Plan | None:

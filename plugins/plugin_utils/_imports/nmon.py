@@ -30,7 +30,6 @@ _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT",
 _MOMENT = re.compile(r"(\d{1,2}):(\d{2})[:.](\d{2}) (\d{1,2})-([A-Za-z]{3})-(\d{4})")
 _NUMBER = re.compile(r"-?\d+(\.\d*)?")
 _SNAPSHOT = re.compile(r"T\d+")
-# Lines of lparstat -i.
 _LPAR_TYPE = re.compile(r"\bType\s*:\s*(Dedicated|Shared)")
 _LPAR_CPUS = re.compile(r"\bOnline Virtual CPUs\s*:\s*(\d+)")
 _SHARES = {"user": "User%", "system": "Sys%", "wait": "Wait%", "idle": "Idle%", "steal": "Steal%"}
@@ -98,7 +97,10 @@ class Reader:
             elif section == "AAA":
                 self._describe(rest.split(","), number)
             elif section == "BBBP":
-                self._command(rest)
+                # lines of lparstat -i
+                self._type = found[1] if (found := _LPAR_TYPE.search(rest)) else self._type
+                if (found := _LPAR_CPUS.search(rest)) and self._type == "Dedicated":
+                    self._dedicated_cpus = int(found[1])
         if at:
             yield self._sample(before, at)
 
@@ -134,13 +136,6 @@ class Reader:
             about.system, about.level = "AIX", known[0]
         elif key == "OS":
             about.system, about.level = known[0], known[1] if len(known) > 1 else None
-
-    def _command(self, rest: str) -> None:
-        if found := _LPAR_TYPE.search(rest):
-            self._type = found[1]
-        found = _LPAR_CPUS.search(rest)
-        if found and self._type == "Dedicated":
-            self._dedicated_cpus = int(found[1])
 
     def _sample(self, before: datetime | None, at: datetime) -> Sample:
         sections = self._sections

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .._records import kpi
-from .._records.checks import MOST_ROUNDS
+from .._records.checks import MOST_ROUNDS, microseconds
 from .._records.grouping import by_key
 from .._records.reading import MEASUREMENT, MOST_RUNS, Reader
-from .._records.round import MUST_MATCH, SIDES, Round, microseconds
+from .._records.round import MUST_MATCH, SIDES, Round
 from .._statistics.ranks import PRINTED, median, short
 from .fields import FieldError, Values, merged, parse, show
-from .rows import RowsError, Table
+from .rows import Placed, RowsError, Table
 
 TOOL = "import"
 PEER = "local"
@@ -46,10 +46,6 @@ class Imported(NamedTuple):
     """The last record of each state whose rounds are numbered in the order of their rows."""
 
 
-Placed = tuple[str, Values]
-"""The place of a row in words, and its values."""
-
-
 def records_of(table: Table, *given: Values) -> Imported:
     """Records of all rows. ``given``: defaults; later ones win over earlier ones, the table's own over all.
 
@@ -64,11 +60,11 @@ def records_of(table: Table, *given: Values) -> Imported:
         except FieldError as error:
             raise RowsError(f"{where}: {error}") from error
     placed: list[Placed] = []
-    for row in table.rows:
+    for where, row in table.rows:
         try:
-            placed.append((row.where, _complete(merged(defaults, parse(row.values)))))
+            placed.append((where, _complete(merged(defaults, parse(row)))))
         except FieldError as error:
-            problems.append(f"{row.where}: {error}.")
+            problems.append(f"{where}: {error}.")
     _decide(placed, problems)
     in_order = _number(placed, problems)
     records = []

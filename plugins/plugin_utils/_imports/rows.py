@@ -36,18 +36,15 @@ class RowsError(ValueError):
     """Why a whole file or list cannot be used, in one sentence without a full stop."""
 
 
-class Row(NamedTuple):
-    """One row; ``where`` is the place in words: ``line 12`` of a file, ``rows[3]`` of a variable."""
-
-    where: str
-    values: Values
+Placed = tuple[str, Values]
+"""The place of a row in words, ``line 12`` of a file or ``rows[3]`` of a variable, and its values."""
 
 
 class Table(NamedTuple):
     """All rows of one source, and the defaults for them."""
 
     defaults: Values
-    rows: Sequence[Row]
+    rows: Sequence[Placed]
 
 
 def from_list(rows: Sequence[Any]) -> Table:
@@ -55,7 +52,7 @@ def from_list(rows: Sequence[Any]) -> Table:
     for index, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise RowsError(f"rows[{index}] is not a mapping of fields")
-    return Table({}, [Row(f"rows[{index}]", row) for index, row in enumerate(_enough(rows))])
+    return Table({}, [(f"rows[{index}]", row) for index, row in enumerate(_enough(rows))])
 
 
 def from_file(path: Path, kind: str = "auto", delimiter: str = ",") -> Table:
@@ -94,7 +91,7 @@ def from_csv(text: str, delimiter: str = ",") -> Table:
             elif len(cells) != len(header):
                 raise RowsError(f"line {line} has {len(cells)} cells, the header has {len(header)}")
             else:
-                rows.append(Row(f"line {line}", dict(zip(header, cells, strict=True))))
+                rows.append((f"line {line}", dict(zip(header, cells, strict=True))))
                 _check_fields(len(rows) * len(header), line)
     except csv.Error as error:
         raise RowsError(f"line {reader.line_num} is not CSV: {error}") from error
@@ -181,7 +178,7 @@ def _table(loader: _Loader, node: yaml.Node) -> Table:
         values = loader.construct_document(item)  # type: ignore[no-untyped-call]
         if not isinstance(values, dict):
             raise RowsError(f"line {_line(item)}: a row is a mapping of fields")
-        rows.append(Row(f"line {_line(item)}", values))
+        rows.append((f"line {_line(item)}", values))
     return Table(defaults, rows)
 
 

@@ -83,7 +83,9 @@ class Reader:
                 raise CpuFileError(f"the report of {end} has no load of all CPUs together ({', '.join(_LOADS)})")
             empty = "idle" in figures and sum(figures.values()) <= _NOTHING
             shares = {} if empty else _shares(figures)
-            cpus = self._cpus or _online(loads) or _number(self._host.get("number-of-cpus"))
+            # CPUs that did something, if each has a report; sysstat's own number includes offline CPUs
+            online = sum(sum(load.values()) > _NOTHING for name, load in loads.items() if name.isdigit())
+            cpus = self._cpus or float(online) or _number(self._host.get("number-of-cpus"))
             gap = (end - begin).total_seconds() > GAP * usual
             yield Sample(begin, end, {"cpu-load": _used(shares, cpus)}, shares, gap=gap, empty=empty)
             before = end
@@ -164,12 +166,6 @@ def _loads(report: Mapping[str, Any]) -> dict[str, dict[str, float]]:
             values = {name: _number(value) for name, value in entry.items()}
             found[str(entry.get("cpu"))] = {name: value for name, value in values.items() if value is not None}
     return found
-
-
-def _online(loads: Mapping[str, Mapping[str, float]]) -> float | None:
-    """The number of CPUs that did something, if each has a report. sysstat's own number includes offline CPUs."""
-    single = [sum(figures.values()) for name, figures in loads.items() if name.isdigit()]
-    return float(sum(total > _NOTHING for total in single)) if single else None
 
 
 def _clock(text: Any) -> timedelta:

@@ -4,11 +4,14 @@
 
 # pylint: disable=unidiomatic-typecheck  # JSON's true is not a number, though bool is an int
 
+import errno
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NoReturn
 
+EPOCH, MICROSECOND = datetime(1970, 1, 1), timedelta(microseconds=1)
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MOST_ROUNDS = 1_000
 LONGEST_NAME = 255
@@ -28,8 +31,22 @@ VERDICTS = (
 LARGEST = 1e18
 """Larger than any figure of a record, and small enough that sums of squares stay finite."""
 
+DEEPEST = 100
+"""Levels of JSON: far more than any document has, and so few that everything which walks through them ends."""
+
 NUMBERS = frozenset({int, float})
 """Exact types, because True is an int as well."""
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"it holds {name}, which is not JSON")
+
+
+DECODER = json.JSONDecoder(parse_constant=_no_constant)
+TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+NO_OPENING = bytes(set(range(256)) - set(b"[{"))
+NO_BRACKETS = bytes(set(range(256)) - set(b'"[]{}'))
+ONE_KIND = bytes.maketrans(b"{}", b"[]")
 
 
 def check_slug(what: str, value: object) -> str:
@@ -40,6 +57,16 @@ def check_slug(what: str, value: object) -> str:
         f"{what} is {show(value)}; it must begin with a letter or digit and have at most 64 letters, digits,"
         " points, underscores and hyphens"
     )
+
+
+def microseconds(stamp: Any) -> int | None:
+    """``2026-11-20T10:00:00.123456Z`` as microseconds since the epoch; None for anything but a UTC time."""
+    if not isinstance(stamp, str) or stamp[-1:] != "Z":
+        return None
+    try:
+        return (datetime.fromisoformat(stamp[:-1]) - EPOCH) // MICROSECOND
+    except (ValueError, TypeError):  # TypeError: a second time zone before the Z
+        return None
 
 
 def plain_json(value: Any) -> Any:
@@ -58,7 +85,7 @@ def check_number(where: str, value: Any) -> None:
         raise wrong(where, value, "a number or null")
 
 
-def check_numbers(item: Mapping[str, Any], where: str) -> None:
+def check_numbers(item: Mapping[str, object], where: str) -> None:
     """:func:`check_number` for every value."""
     for name, value in item.items():
         check_number(f"{where}.{name}", value)
@@ -121,7 +148,7 @@ class Fields:
             return value or []
         raise wrong(self.prefix + name, value, "a list")
 
-    def scalars(self, name: str) -> dict[str, Any]:
+    def scalars(self, name: str) -> dict[str, object]:
         """An optional object of texts, numbers, true and false."""
         inner = self.optional_object(name)
         check_numbers(
@@ -129,7 +156,7 @@ class Fields:
         )
         return inner.item
 
-    def number_objects(self, name: str) -> dict[str, Any]:
+    def number_objects(self, name: str) -> dict[str, object]:
         """An optional object of optional objects of numbers, such as the two ends of a run."""
         both = self.optional_object(name)
         for key, value in both.item.items():
@@ -148,3 +175,40 @@ def show(value: object) -> str:
         return "a number beyond all bounds"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def parse_json(data: bytes) -> Any:
+    """JSON that anybody may have written; ValueError or RecursionError if it is unusable or nested too deeply."""
+    record = DECODER.decode(data.decode("utf-8"))
+    if too_deep(data):
+        raise RecursionError
+    return record
+
+
+def too_deep(data: bytes) -> bool:
+    """Whether valid JSON has more than DEEPEST levels, in a fraction of the time of a walk through its objects."""
+    if len(data.translate(None, NO_OPENING)) <= DEEPEST:
+        return False
+    brackets = data.translate(ONE_KIND, NO_BRACKETS).replace(b'""', b"")
+    if b'"' in brackets or rb"\"" in data:  # a text holds brackets or quotes
+        brackets = TEXT.sub(b"", data).translate(ONE_KIND, NO_BRACKETS)
+    for _level in range(DEEPEST):
+        brackets = brackets.replace(b"[]", b"")  # the innermost ones
+        if not brackets:
+            return False
+    return True
+
+
+def sentence(error: Exception) -> str:
+    """What is wrong with a file, from an exception of :func:`parse_json` or a check."""
+    if isinstance(error, OSError):
+        return "it is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is not JSON ({error.msg}, line {error.lineno})"
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
+    if isinstance(error, UnicodeEncodeError):
+        return "it holds half of a surrogate pair, which is not a character"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    return str(error)

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
-from .checks import Fields, check_numbers, check_slug, wrong
+from .checks import Fields, check_numbers, check_slug, microseconds, wrong
 from .kpi import CpuSum, add, background, units_of
-from .round import SIDES, Round, microseconds
+from .round import SIDES, Round
 
 CPU = "zpower.sap_tuning/cpu/1"
 FORMATS = {"nmon": "nmon", "sadf": "sar", "mpstat": "mpstat"}
@@ -144,7 +144,7 @@ class Annex:
             return None
         self._used += 1
         run_s = sum(run["elapsed_s"] for run in runs)
-        units = sum(units_of(run) or 0.0 for run in runs)
+        units = sum(units_of(run["metrics"]) or 0.0 for run in runs)
         total, source = found
         return total._replace(run_s=run_s, units=units), source
 
@@ -168,7 +168,7 @@ def _spans(runs: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]] | str:
             return "a counted run failed, and its CPU time cannot be told from that of the others"
         if begin is None or not elapsed or elapsed < 0:
             return "the times of its runs are not known"
-        if not units_of(run):
+        if not units_of(run["metrics"]):
             return "the work of its runs is not known"
         spans.append((begin, begin + round(elapsed * 1e6)))
     return sorted(spans) or "it has no counted run"

@@ -18,6 +18,10 @@ ITR_LOAD_PCT = 40.0
 """The CRM study used its ITR only if the utilization was above this for the whole window."""
 
 
+Window = Mapping[str, float | None]
+"""What a machine used from one moment to another, as in a record."""
+
+
 class CpuSum(NamedTuple):
     """Sums over runs of one end. ``busy_s`` without steal; ``capacity_s`` is CPUs x seconds of the windows."""
 
@@ -37,6 +41,9 @@ class CpuSum(NamedTuple):
     """The lowest utilization of the windows; None if it is not known."""
 
 
+_Sum = tuple[float, float | None, float, float, float, float, float | None, float | None, bool, float | None]
+
+
 class Kpi(NamedTuple):
     """One end in one state. Unknown figures are None; ``net`` tells whether the background was subtracted."""
 
@@ -53,16 +60,17 @@ class Kpi(NamedTuple):
     net: bool
 
 
-def background(window: Mapping[str, Any] | None) -> CpuSum | None:
+def background(window: Window | None) -> CpuSum | None:
     """The idle window of one end as sums; None if it is missing or incomplete."""
-    return _window(window, 0.0, 0.0)
+    known = _window(window, 0.0, 0.0)
+    return None if known is None else CpuSum(*known)
 
 
 def cpu_sum(runs: Iterable[Mapping[str, Any]], side: str) -> CpuSum | None:
     """Sum over the runs (as in a record) whose CPU window of ``side`` and work are complete; None if none is."""
     sums = []
     for run in runs:
-        units, ends = units_of(run), run.get("cpu")
+        units, ends = units_of(run["metrics"]), run.get("cpu")
         if ends and units is not None and units > 0:
             known = _window(ends.get(side), run.get("elapsed_s") or None, units)
             if known is not None:
@@ -70,14 +78,12 @@ def cpu_sum(runs: Iterable[Mapping[str, Any]], side: str) -> CpuSum | None:
     return add(sums) if sums else None
 
 
-def units_of(run: Mapping[str, Any]) -> float | None:
+def units_of(metrics: Mapping[str, float | None]) -> float | None:
     """The units of work of a run; None if they were not counted."""
-    metrics = run["metrics"]
-    units: float | None = metrics["units"] if "units" in metrics else metrics.get("round_trips")
-    return units
+    return metrics["units"] if "units" in metrics else metrics.get("round_trips")
 
 
-def add(sums: Sequence[CpuSum]) -> CpuSum:
+def add(sums: Sequence[_Sum]) -> CpuSum:
     """Sum of sums (at least one), because a mean of ratios is not the ratio of the sums."""
     # One pass, because a fleet has a hundred thousand windows.
     busy = elapsed = capacity = run_s = units = 0.0
@@ -168,8 +174,8 @@ def _no_itr(etr: float | None, utilization: float | None, used_s: float) -> str 
     return None
 
 
-def _window(window: Mapping[str, Any] | None, run_s: float | None, units: float) -> CpuSum | None:
-    """The figures of one window with its work; None if a part is missing or impossible.
+def _window(window: Window | None, run_s: float | None, units: float) -> _Sum | None:
+    """The figures of one window with its work as those of a CpuSum; None if a part is missing or impossible.
 
     A run of unknown length took as long as its window. Without softirq_s, as on AIX, interrupts are system time.
     Imported figures may have user and system time in one (``busy_s``), or be percent of the machine (``busy_pct``).
@@ -191,15 +197,16 @@ def _window(window: Mapping[str, Any] | None, run_s: float | None, units: float)
     if busy < 0:
         return None
     steal, process = get("steal_s"), get("process_s")
-    return CpuSum(
+    capacity = elapsed * ncpu
+    return (
         busy,
         None if steal is None or steal < 0 else steal,
         elapsed,
-        elapsed * ncpu if share is None else elapsed,
+        capacity if share is None else elapsed,
         elapsed if run_s is None else run_s,
         units,
         softirq,
         None if process is None or process < 0 else process,
         share is not None,
-        share if share is not None else _share(busy, elapsed * ncpu),
+        share if share is not None else 100.0 * busy / capacity if capacity > 0 else None,
     )

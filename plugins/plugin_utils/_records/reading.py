@@ -16,9 +16,20 @@ from typing import Any, NamedTuple
 
 from ...module_utils._measure.net import histogram
 from .._statistics.ranks import median
-from .checks import LARGEST, MOST_ROUNDS, NUMBERS, VERDICTS, Fields, check_numbers, check_slug, show, wrong
+from .checks import (
+    LARGEST,
+    MOST_ROUNDS,
+    NUMBERS,
+    VERDICTS,
+    Fields,
+    check_numbers,
+    check_slug,
+    microseconds,
+    show,
+    wrong,
+)
 from .kpi import background, cpu_sum, units_of
-from .round import MUST_MATCH, ROUND_TRIP, SHOWN, SIDES, UNKNOWN, End, Layout, Protocol, Round, Workload, microseconds
+from .round import MUST_MATCH, ROUND_TRIP, SHOWN, SIDES, UNKNOWN, End, Layout, Protocol, Round, Workload
 
 MEASUREMENT = "zpower.sap_tuning/measurement/1"
 TUNINGS = "zpower.sap_tuning/tunings/1"
@@ -51,10 +62,6 @@ class Reader:
 
     def __init__(self) -> None:
         self._shared: dict[Any, Any] = {}
-        self._texts: dict[str, str] = {}
-
-    def _text(self, text: str) -> str:
-        return self._texts.setdefault(text, text)
 
     def _share(self, value: Any) -> Any:
         """The first object that was equal to ``value``; the type belongs to the key, because 1 == True == 1.0."""
@@ -81,9 +88,9 @@ class Reader:
         known = {side: self._end(end, side) for side, end in ends.items() if end is not None}
         retransmits = _retransmits(counted)
         return Round(
-            host=self._text(host),
-            peer=self._text(peer),
-            phase=self._text(phase),
+            host=self._share(host),
+            peer=self._share(peer),
+            phase=self._share(phase),
             number=number,
             workload=about.workload,
             protocol=about.protocol,
@@ -105,7 +112,7 @@ class Reader:
             source=about.source,
             cpu_source=about.cpu_source,
             left_behind=about.left_behind,
-            units=_median([units_of(run) for run in counted]),
+            units=_median([*map(units_of, metrics)]),
             histogram=_histogram(fields.optional_text("histogram_us")),
             clock_step_s=max([abs((ends.get(side) or {}).get("clock_step_s") or 0.0) for side in SIDES]),
         )
@@ -296,7 +303,7 @@ def _workload(fields: Fields) -> Workload:
     )
 
 
-def _items(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _items(values: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     return tuple((name, _text(values[name]) or "") for name in sorted(values))
 
 
@@ -329,6 +336,9 @@ def _links(counted: list[Mapping[str, Any]]) -> Iterable[str]:
 
 def _retransmits(counted: list[Mapping[str, Any]]) -> list[float]:
     """Of both ends, per run that has them."""
-    ends = [[end.get("retransmits") for end in (item.get("net") or {}).values() if end] for item in counted]
-    known = [[number for number in numbers if number is not None] for numbers in ends]
-    return [sum(numbers) for numbers in known if numbers]
+    found = []
+    for item in counted:
+        ends = [end.get("retransmits") for end in (item.get("net") or {}).values() if end]
+        if known := [number for number in ends if number is not None]:
+            found.append(sum(known))
+    return found

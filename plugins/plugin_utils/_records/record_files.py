@@ -7,7 +7,6 @@ file. Files may be written by others: one that is not a sound record of this cha
 """
 
 import contextlib
-import errno
 import gc
 import hashlib
 import json
@@ -18,9 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
-from .checks import check_slug
+from .checks import check_slug, parse_json, sentence
 from .cpu_annex import CPU, Annex
 from .credible import credible
 from .files import read_regular, replacing
@@ -30,9 +29,6 @@ from .round import SIDES, Round
 Read = TypeVar("Read")
 LARGEST_FILE = 8 * 1024 * 1024
 """A record of 100 runs with 4 kB of raw output each has half a megabyte."""
-
-DEEPEST = 100
-"""Levels of JSON: far more than any document has, and so few that everything which walks through them ends."""
 
 SLUG_LENGTH = 80
 """File systems allow 255 bytes per name, and a file name holds a workload and a peer."""
@@ -51,16 +47,7 @@ TUNINGS_PREFIX = "tunings-"
 ANNEXES = tuple(f"/cpu-{end}.json" for end in SIDES)
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"it holds {name}, which is not JSON")
-
-
-DECODER = json.JSONDecoder(parse_constant=_no_constant)
 SURROGATE = re.compile(rb"\\u[dD]")
-TEXT = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
-NO_OPENING = bytes(set(range(256)) - set(b"[{"))
-NO_BRACKETS = bytes(set(range(256)) - set(b'"[]{}'))
-ONE_KIND = bytes.maketrans(b"{}", b"[]")
 
 
 @dataclass(frozen=True)
@@ -286,28 +273,6 @@ def read_json(path: Path | str, most: int | None = None) -> Any:
     return record
 
 
-def parse_json(data: bytes) -> Any:
-    """JSON that anybody may have written; ValueError or RecursionError if it is unusable or nested too deeply."""
-    record = DECODER.decode(data.decode("utf-8"))
-    if too_deep(data):
-        raise RecursionError
-    return record
-
-
-def too_deep(data: bytes) -> bool:
-    """Whether valid JSON has more than DEEPEST levels, in a fraction of the time of a walk through its objects."""
-    if len(data.translate(None, NO_OPENING)) <= DEEPEST:
-        return False
-    brackets = data.translate(ONE_KIND, NO_BRACKETS).replace(b'""', b"")
-    if b'"' in brackets or rb"\"" in data:  # a text holds brackets or quotes
-        brackets = TEXT.sub(b"", data).translate(ONE_KIND, NO_BRACKETS)
-    for _level in range(DEEPEST):
-        brackets = brackets.replace(b"[]", b"")  # the innermost ones
-        if not brackets:
-            return False
-    return True
-
-
 def read_checked(path: Path, check: Callable[[Any], Read], advice: str = "") -> Read | None:
     """What ``check`` makes of a JSON file; None if there is no file, ValueError in one sentence if it is unusable."""
     try:
@@ -330,18 +295,3 @@ def _check_place(record: Mapping[str, Any], place: str, change: str) -> None:
     right = _place(record)
     if place != right:
         raise ValueError(f"a record of its content belongs at {right}")
-
-
-def sentence(error: Exception) -> str:
-    """What is wrong with a file, from an exception of :func:`read_json` or a check."""
-    if isinstance(error, OSError):
-        return "it is a symbolic link" if error.errno == errno.ELOOP else f"cannot be read: {error.strerror}"
-    if isinstance(error, json.JSONDecodeError):
-        return f"it is not JSON ({error.msg}, line {error.lineno})"
-    if isinstance(error, UnicodeDecodeError):
-        return "it is not UTF-8 text"
-    if isinstance(error, UnicodeEncodeError):
-        return "it holds half of a surrogate pair, which is not a character"
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    return str(error)

@@ -29,7 +29,6 @@ SIDES = ("client", "server")
 
 # the peer of a record whose tool has no server, as the measuring modules write it
 LOCAL_PEER = "local"
-EPOCH = datetime(1970, 1, 1)
 UNKNOWN = -(2**63)
 """The smallest number of an array, for a time that is not known."""
 
@@ -166,17 +165,6 @@ def _slot(phase: str, number: int) -> tuple[str, int]:
     return phase, number
 
 
-def microseconds(stamp: Any) -> int | None:
-    """``2026-11-20T10:00:00.123456Z`` as microseconds since the epoch; None for anything but a UTC time."""
-    if not isinstance(stamp, str) or not stamp.endswith("Z"):
-        return None
-    try:
-        since = datetime.fromisoformat(stamp[:-1]) - EPOCH
-    except (ValueError, TypeError):  # TypeError: a second time zone before the Z
-        return None
-    return (since.days * 86400 + since.seconds) * 1_000_000 + since.microseconds
-
-
 def time_text(moment: int | None) -> str | None:
     """The inverse of :func:`microseconds`, in its canonical form."""
     if moment in (None, UNKNOWN):
@@ -188,4 +176,4 @@ def time_text(moment: int | None) -> str | None:
 @lru_cache(maxsize=4096)
 def _minute_text(minute: int) -> str:
     """Kept, because runs that are written one after the other began in the same minute."""
-    return (EPOCH + timedelta(minutes=minute)).isoformat(timespec="minutes")
+    return (datetime(1970, 1, 1) + timedelta(minutes=minute)).isoformat(timespec="minutes")

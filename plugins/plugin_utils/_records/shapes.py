@@ -13,8 +13,7 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from .checks import Fields, check_number, wrong
-from .round import microseconds
+from .checks import Fields, check_number, microseconds, wrong
 
 __all__ = ["NotRequired", "Stamp", "check_shape", "stamp"]
 
@@ -93,5 +92,5 @@ def _check_list(value: object, shape: Any, where: str, fill: bool) -> None:
 
 
 @functools.cache
-def _fields(shape: Any) -> dict[str, Any]:
+def _fields(shape: Any) -> dict[str, object]:
     return get_type_hints(shape, include_extras=True)

@@ -140,7 +140,7 @@ def decision(report: Report) -> str:
     return DECISIONS[word]
 
 
-def levels_of(report: Report) -> list[dict[str, Any]]:
+def levels_of(report: Report) -> list[Part]:
     """The levels of an experiment, each with the pooled row that decides about it."""
     rows: dict[str, Part] = {row["contrast"]: {**row} for row in pooled.deciding(report)}
     told = ("verdict", "warnings", "ratio", "low", "high", "confidence_pct", "reason")

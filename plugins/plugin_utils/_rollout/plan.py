@@ -31,6 +31,7 @@ MOST_NAMES = 10
 PROGRESS = {"waiting": "", "good": "; good", "stopped": "; stopped", "running": "; begun, not ended"}
 
 Batch = dict[str, Any]
+Plan = Mapping[str, Any]
 
 
 def build(
@@ -151,7 +152,7 @@ def wanted(options: Mapping[str, Any]) -> str:
     return _digest(_plain(options))
 
 
-def fingerprint(plan: Mapping[str, Any]) -> str:
+def fingerprint(plan: Plan) -> str:
     """A digest of everything that a resumed rollout must find unchanged: all of the plan but its window.
 
     The order of the hosts within a batch does not count, nor does that of a host's tunings.
@@ -176,7 +177,7 @@ def _digest(value: object) -> str:
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
-def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+def differences(old: Plan, new: Plan) -> list[str]:
     """Sentences on what is different in the new plan; both have the version of the collection, too."""
     found = list(_differences(old, new))
     if len(found) > MOST_DIFFERENCES:
@@ -184,7 +185,7 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+def _differences(old: Plan, new: Plan) -> Iterator[str]:
     before, after = (list(_hosts(plan)) for plan in (old, new))
     for word, more, less in (("joined", after, set(before)), ("left", before, set(after))):
         names = [host for host in more if host not in less]
@@ -213,10 +214,9 @@ def _batches_differ(old: Sequence[Batch], new: Sequence[Batch]) -> Iterator[str]
         yield f"the batches have {sizes[1]} hosts, and had {sizes[0]}"
         return
     for before, after in zip(old, new, strict=True):
-        if set(before["hosts"]) != set(after["hosts"]):
-            yield f"batch {after['number']} has other hosts"
-        elif (before["canary"], before["group"]) != (after["canary"], after["group"]):
-            yield f"batch {after['number']} has other groups"
+        same = set(before["hosts"]) == set(after["hosts"])
+        if not same or (before["canary"], before["group"]) != (after["canary"], after["group"]):
+            yield f"batch {after['number']} has other {'groups' if same else 'hosts'}"
 
 
 def duration(seconds: object) -> str:
@@ -227,7 +227,7 @@ def duration(seconds: object) -> str:
     return " ".join(f"{count} {unit}" for count, unit in parts if count)
 
 
-def _hosts(plan: Mapping[str, Any]) -> Iterator[str]:
+def _hosts(plan: Plan) -> Iterator[str]:
     for batch in plan["batches"]:
         yield from batch["hosts"]
 
@@ -250,7 +250,7 @@ def lines(rollout: Mapping[str, Any], window: Times, now: datetime) -> list[str]
     return [*found, *(f"{name}: {text}" for name, text in conditions(plan))]
 
 
-def tunings(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
+def tunings(plan: Plan) -> list[tuple[str, str]]:
     """Which tunings the hosts get, the most frequent choice first: pairs of a term and its text."""
     choices = Counter(tuple(sorted(plan["tunings"].get(host, ()))) for host in _hosts(plan)).most_common()
     one = len(choices) == 1
@@ -263,7 +263,7 @@ def tunings(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-def conditions(plan: Mapping[str, Any]) -> list[tuple[str, str]]:
+def conditions(plan: Plan) -> list[tuple[str, str]]:
     """What the plan says beside hosts, tunings and window: pairs of a term and its text."""
     guard, lease, measures = plan["guard"], duration(plan["confirm_within_s"]), "off"
     if guard:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, TypedDict
 
 from .._pages.text import one_line, shorten
+from .plan import Plan
 
 LOST = "could not be reached, or its play ended"
 LONGEST = 2000
@@ -66,13 +67,13 @@ def host_state(outcome: str, values: str = "unknown", changed: int = 0, reasons:
     return {"outcome": outcome, "values": values, "changed": changed, "reasons": told}
 
 
-def stages_of(plan: Mapping[str, Any]) -> list[Stage]:
+def stages_of(plan: Plan) -> list[Stage]:
     """The stages of each batch of a plan, in their order."""
     absent = {*(() if plan["guard"] else (BEFORE.name, AFTER.name)), *(() if plan["soak_s"] else (SOAKING.name,))}
     return [stage for stage in STAGES if stage.name not in absent]
 
 
-def stage_rows(plan: Mapping[str, Any], again: bool, check: bool) -> list[dict[str, Any]]:
+def stage_rows(plan: Plan, again: bool, check: bool) -> list[dict[str, Any]]:
     """The stages of a batch for the role. ``again``: an earlier attempt may have left values on probation.
 
     Check mode ends where values would have to be in force, and takes nothing back, so its preflight may meet them.
@@ -86,7 +87,7 @@ def stage_row(stage: Stage, check: bool, soak_s: int = 0) -> dict[str, Any]:
     return {**asdict(stage), "check": check or stage.verify, "pause": soak_s if stage == SOAKING else 0}
 
 
-def next_stage(stage: str, plan: Mapping[str, Any]) -> str:
+def next_stage(stage: str, plan: Plan) -> str:
     """The name of the stage after this one."""
     names = [one.name for one in stages_of(plan)]
     return names[names.index(stage) + 1]

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from .._pages.text import moment, one_line, plural, shorten
-from .._records.checks import check_slug, plain_json, show
+from .._records.checks import check_slug, plain_json, sentence, show
 from .._records.files import locked
-from .._records.record_files import read_json, sentence, write_json
+from .._records.record_files import read_json, write_json
 from . import checking, stages
 from .checking import SCHEMA, BatchState, Document, Plan, PlannedGuard, Start
 from .plan import LEAVE_OUT, differences, fingerprint
@@ -319,12 +319,15 @@ def _text(value: object) -> str:
 
 
 def _headline(batches: Sequence[BatchState], result: str, last: Start | None) -> str:
-    total = len(batches)
-    hosts = sum(len(batch["hosts"]) for batch in batches)
-    without = sum(host["outcome"] == "left out" for batch in batches for host in batch["hosts"].values())
+    counts: Counter[str] = Counter()
+    for batch in batches:
+        for host in batch["hosts"].values():
+            values = "confirmed" if batch["state"] == "good" else host["values"]
+            counts["left out" if host["outcome"] == "left out" else values] += 1
+    total, hosts, without = len(batches), counts.total(), counts["left out"]
     if result == "complete":
-        others = f" {plural(without, 'host')} left out." if without else ""
-        return f"All {plural(hosts - without, 'host')} in {plural(total, 'batch', 'batches')} are confirmed.{others}"
+        but = f" {plural(without, 'host')} left out." if without else ""
+        return f"All {plural(hosts - without, 'host')} in {plural(total, 'batch', 'batches')} are confirmed.{but}"
     current = next(batch for batch in batches if batch["state"] != "good")
     number = f"{current['number']} of {total}"
     if current["state"] == "stopped":
@@ -336,7 +339,11 @@ def _headline(batches: Sequence[BatchState], result: str, last: Start | None) ->
         head = f"Batch {number} is running: {current['stage']}."
     else:
         head = f"Batch {number} is next."
-    return f"{head} {_counted(batches, hosts)}"
+    verb = "is" if counts["confirmed"] == 1 else "are"
+    told = [f"{head} {counts['confirmed']} of {plural(hosts, 'host')} {verb} confirmed"]
+    others = ("probation", "taken back", "unknown", "unchanged", "left out")
+    told += [f"{counts[name]} {'on ' if name == 'probation' else ''}{name}" for name in others if counts[name]]
+    return ", ".join(told) + "."
 
 
 def _sentence(head: str, reasons: Sequence[str]) -> str:
@@ -344,16 +351,3 @@ def _sentence(head: str, reasons: Sequence[str]) -> str:
         return f"{head}."
     more = f" (and {plural(len(reasons) - 1, 'more reason')})" if len(reasons) > 1 else ""
     return f"{head}: {reasons[0].rstrip('. ')}{more}."
-
-
-def _counted(batches: Sequence[BatchState], hosts: int) -> str:
-    counts: Counter[str] = Counter()
-    for batch in batches:
-        for host in batch["hosts"].values():
-            values = "confirmed" if batch["state"] == "good" else host["values"]
-            counts["left out" if host["outcome"] == "left out" else values] += 1
-    verb = "is" if counts["confirmed"] == 1 else "are"
-    told = [f"{counts['confirmed']} of {plural(hosts, 'host')} {verb} confirmed"]
-    others = ("probation", "taken back", "unknown", "unchanged", "left out")
-    told += [f"{counts[name]} {'on ' if name == 'probation' else ''}{name}" for name in others if counts[name]]
-    return ", ".join(told) + "."

@@ -325,7 +325,10 @@ def _split(series: Series, entry: Calibration, material_pct: float) -> Calibrati
     change = 2.0 * material_pct
     seconds = max(0.0, whole - entry["runs"] * run), run
     found = planning.cheapest(_noise(series), seconds, fraction(change), material_pct / 100.0)
-    return None if found is None else {**found._asdict(), "seconds": short(found.seconds), "change_pct": change}
+    if found is None:
+        return None
+    runs, rounds, seconds_in_all = found
+    return {"runs": runs, "rounds": rounds, "seconds": short(seconds_in_all), "change_pct": change}
 
 
 def _headline(report: Calibration, sentences: Sequence[str]) -> str:

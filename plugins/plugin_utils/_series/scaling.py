@@ -25,8 +25,8 @@ from .._records.checks import show
 from .._records.grouping import by_key
 from .._records.round import Round
 from .._statistics.planning import student
-from .._statistics.ranks import median, short
-from .._statistics.verdict import Better, Estimate, estimate
+from .._statistics.ranks import closed_end, median, short
+from .._statistics.verdict import Better, estimate
 
 SCHEMA = "zpower.sap_tuning/scaling/1"
 KNEE_SHARE = 0.10
@@ -100,8 +100,8 @@ def curve(values: Values, better: Better, work: Work = "each") -> list[Point]:
         # What a ratio of the metric is in work done: a time that each of them needs goes with their number.
         factor = share if better == "lower" and work == "each" else 1.0
         speedup = factor * (value / base if better == "higher" else base / value)
-        found = estimate(first, rounds, better) if x != start else Estimate(1.0, 1.0, 1.0, 1.0)
-        low, high = found.ends(factor)
+        _ratio, *ends, _p = estimate(first, rounds, better) if x != start else (1.0, 1.0, 1.0, 1.0)
+        low, high = (closed_end(factor * end) for end in ends)
         points.append(
             Point(
                 x=x,

@@ -19,7 +19,7 @@ from .._compare.shapes import Comparison, Figures, Judged, PairName, State
 from .._compare.wording import gain as said
 from .._compare.wording import some
 from .._statistics.planning import student
-from .._statistics.ranks import Ratios, short
+from .._statistics.ranks import Ratios, closed_end, short
 from .._statistics.verdict import IMPROVED, NO_DATA, REGRESSED, Better, estimate
 
 SCHEMA = "zpower.sap_tuning/trend/1"
@@ -208,7 +208,8 @@ def _ends(begin: State, end: State, gaps: Sequence[float | None], better: Better
     if ratio is None:
         return None, None
     if not gaps:
-        return estimate(begin["round_medians"], end["round_medians"], better).ends()
+        _ratio, low, high, _p = estimate(begin["round_medians"], end["round_medians"], better)
+        return closed_end(low), closed_end(high)
     known = [math.log(gap) for gap in gaps if gap is not None]
     if len(known) < max(FEWEST_GAPS, len(gaps)):
         return None, None

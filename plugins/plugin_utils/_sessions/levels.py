@@ -16,7 +16,7 @@ from .._experiment import outcomes, plans
 from .._experiment.factors import read_factors
 from .._pages.text import DASH, interval, plural
 from .._records import record_files
-from .._records.round import microseconds
+from .._records.checks import microseconds
 from .._statistics import looks
 from . import schedules, session, states
 from .session import Options, Result, Step

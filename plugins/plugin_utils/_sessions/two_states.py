@@ -107,7 +107,10 @@ def planned(options: Options, begun: Session, host: str, ready: Mapping[str, Rea
     first = host == next(iter(ready))
     most = begun["rounds"] if design == "blocks" else begun["most"]
     ends = schedules.ends(design, begun["rounds"], most, begun["done"])
-    again = [f"session {begun['session']}"] if begun["session"] > 1 else []
+    sizes, again = [(end, 2 * (end - begin)) for begin, end in pairwise([begun["done"], *ends])], []
+    if begun["session"] > 1:
+        # a new session is compared with the earlier ones as soon as it has a round
+        sizes[:1], again = [(0, 1), (ends[0], sizes[0][1] - 1)], [f"session {begun['session']}"]
     seeds = {
         group: " ".join([options["seed"], group[0], *again]) for group in (groups.values() if first else [groups[host]])
     }
@@ -127,7 +130,7 @@ def planned(options: Options, begun: Session, host: str, ready: Mapping[str, Rea
             cast(Step, {**step, **more, "label": f"round {at}", "set": mine if step["set"] else None})
             for at, step in enumerate(orders[groups[host]], 1)
         ],
-        "parts": parts_of(sizes_of(ends, begun)),
+        "parts": parts_of(sizes),
         "varied": {},
         # the values of blocks are set for a while, if nothing else leads back to the values found
         "checkpoint": options["change"] if others else "",
@@ -152,15 +155,6 @@ def design_of(tunings: Mapping[str, Collection[str]], hosts: Any) -> tuple[str, 
         f"All rounds before come first, and the report will say weaker evidence: {', '.join(restarts)} waits for a "
         "restart (before_after_design)"
     ]
-
-
-def sizes_of(ends: list[int], begun: Session) -> list[tuple[int, int]]:
-    """The rounds per state and the number of steps of each part."""
-    sizes = [(end, 2 * (end - begin)) for begin, end in pairwise([begun["done"], *ends])]
-    if begun["session"] == 1:
-        return sizes
-    # a new session is compared with the earlier ones as soon as it has a round
-    return [(0, 1), (ends[0], sizes[0][1] - 1), *sizes[1:]]
 
 
 def plan_of(

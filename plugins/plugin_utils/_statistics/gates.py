@@ -61,12 +61,8 @@ to 3.8 % if the effects of the hosts are skewed; one level of 97 % at every look
 """
 
 
-class Deviation(NamedTuple):
-    """One series that differs from the others: its ratio to their median (above 1 is better), and p after Holm."""
-
-    name: str
-    ratio: float
-    p: float
+Deviation = tuple[str, float, float]
+"""One series that differs from the others: its name, its ratio to their median (above 1 is better), p after Holm."""
 
 
 class Control(NamedTuple):
@@ -145,7 +141,7 @@ def deviations(
             found.append((name, ratio, ranks.mann_whitney(before, after)[1]))
     corrected = ranks.holm([p for _name, _ratio, p in found])
     return [
-        Deviation(name, ratio, p)
+        (name, ratio, p)
         for (name, ratio, _p), p in zip(found, corrected, strict=True)
         if p <= NAMED_P and beyond(ratio, limits[name])
     ]

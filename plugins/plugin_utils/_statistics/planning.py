@@ -52,12 +52,8 @@ class Noise(NamedTuple):
         return self.upper / self.medians * math.hypot(self.rounds, self.runs * math.sqrt(_of_median(runs)))
 
 
-class Split(NamedTuple):
-    """Runs per round, rounds per state, and the seconds that a measurement of both states takes."""
-
-    runs: int
-    rounds: int
-    seconds: float
+Split = tuple[int, int, float]
+"""Runs per round, rounds per state, and the seconds that a measurement of both states takes."""
 
 
 def residuals(sessions: Iterable[Sequence[float]]) -> list[list[float]]:
@@ -159,8 +155,8 @@ def cheapest(found: Noise, seconds: tuple[float, float], change: float, material
     for runs in range(FEWEST_RUNS, MOST_RUNS + 1):
         rounds = rounds_for(found.with_runs(runs), change, material)
         if rounds is not None:
-            splits.append(Split(runs, rounds, 2 * rounds * (seconds[0] + runs * seconds[1])))
-    return min(splits, key=lambda split: split.seconds, default=None)
+            splits.append((runs, rounds, 2 * rounds * (seconds[0] + runs * seconds[1])))
+    return min(splits, key=lambda split: split[2], default=None)
 
 
 def try_out(

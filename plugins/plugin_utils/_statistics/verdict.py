@@ -73,19 +73,6 @@ class Limits:
         return (self.material_pct if self.cpu_pct is None else self.cpu_pct) / 100.0
 
 
-class Estimate(NamedTuple):
-    """Ratio with its interval (0 and infinity: without an end) and the two-sided p of no change."""
-
-    ratio: float
-    low: float
-    high: float
-    p: float
-
-    def ends(self, factor: float = 1.0) -> tuple[float | None, float | None]:
-        """Both ends of the interval for a report, times ``factor``."""
-        return stats.closed_end(factor * self.low), stats.closed_end(factor * self.high)
-
-
 class Verdict(NamedTuple):
     """One of VERDICTS and its reason in one sentence, without the point at its end."""
 
@@ -94,11 +81,11 @@ class Verdict(NamedTuple):
     cause: Cause = ""
 
 
-def estimate(before: Sequence[float], after: Sequence[float], better: Better) -> Estimate:
-    """Hodges-Lehmann ratio, exact 95 % interval and Mann-Whitney p of two lists of positive figures."""
+def estimate(before: Sequence[float], after: Sequence[float], better: Better) -> tuple[float, float, float, float]:
+    """Hodges-Lehmann ratio, both ends of the exact 95 % interval (0 and infinity: without an end) and two-sided p."""
     worse, good = (after, before) if better == "lower" else (before, after)
     ratios = stats.Ratios(worse, good)
-    return Estimate(ratios.middle(), *ratios.interval(0.95), stats.mann_whitney(worse, good)[1])
+    return ratios.middle(), *ratios.interval(0.95), stats.mann_whitney(worse, good)[1]
 
 
 def beyond(ratio: float, material: float) -> bool:

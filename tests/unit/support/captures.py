@@ -12,6 +12,8 @@ import json
 import lzma
 import tarfile
 
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.entry_point import argument_spec, outcome
+
 PACK = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "": bytes}
 SYSCTLS = {
     "fs.file-max": "9223372036854775807",
@@ -166,3 +168,23 @@ def header(name, kind=b"0", size=0, claimed=None):
 def raw(*parts):
     """Return headers and contents with the end of an archive."""
     return b"".join(part + b"\0" * (-len(part) % 512) for part in parts) + b"\0" * 1024
+
+
+def written(folder, data):
+    """The path of a capture with these bytes."""
+    path = folder / "capture.tgz"
+    path.write_bytes(data)
+    return str(path)
+
+
+def look(kind, root, check=True, **given):
+    """What a tuning's module returns for a capture."""
+    params = {name: option.get("default") for name, option in argument_spec(kind).items()}
+    return outcome(kind, dict(params, root=str(root), **given), check)
+
+
+def looked(kind, root, **given):
+    """{subject: record} of such a look, which has to succeed."""
+    result = look(kind, root, **given)
+    assert not result["failed"], result
+    return {record["subject"]: record for record in result["tuning"]}

@@ -14,7 +14,6 @@ from typing import Any
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import histogram
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import (
-    Expected,
     Options,
     compare_change,
 )
@@ -68,7 +67,7 @@ def _report(
 ) -> dict[str, Any]:
     """Return what the comparison says about these records; given: the expected hosts and other options."""
     loaded = factory.load(records, factory.change_tunings(plan))
-    expected = Expected(hosts=given.pop("hosts", plan.hosts), reasons=given.pop("reasons", {}))
+    expected = given.pop("hosts", plan.hosts), given.pop("reasons", {})
     loaded = replace(loaded, change=plan.change, problems=list(problems))
     return compare_change(loaded, expected, Options(**{"repeat": REPEAT, **given}))
 

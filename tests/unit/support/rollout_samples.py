@@ -8,6 +8,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import plan as plans
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state
 from evidence_samples import NASTY
 
 Made = dict[str, Any]
@@ -15,52 +17,52 @@ BATCHES = (["app1"], ["app2", "app3", "app4"], ["app5", "app6", "app7", "app8"],
 REGRESSED = "app3 with db, tcp_rr: REGRESSED by 9.2 %, more than the material limit of 5 %"
 
 
-def planned(batches: Any = BATCHES, **more: Any) -> Made:
-    """Return a rollout that nobody has started."""
-    hosts = [name for batch in batches for name in batch]
-    plan = {
-        "fingerprint": "5f0c" * 16,
-        "wanted": {name: "ab12" * 16 for name in hosts},
-        "tunings": {name: ["rps", "cpu_polarization"] if name == hosts[0] else ["rps"] for name in hosts},
-        "batches": [
-            {"number": number, "canary": number == 1, "group": None if number < 4 else "erp", "hosts": list(names)}
-            for number, names in enumerate(batches, 1)
-        ],
-        "soak_s": 300,
-        "confirm_within_s": 3900,
-        "guard": {"cpu_pct": 5, "workloads": ["tcp_rr"]},
+APPS = [f"app{number}" for number in range(1, 13)]
+
+
+def numbered(batches: list[list[str]], group: str | None = None) -> list[dict[str, Any]]:
+    """Return batches of these hosts, the first one the canaries."""
+    return [
+        {"number": number, "canary": number == 1, "group": group if number > 1 else None, "hosts": list(hosts)}
+        for number, hosts in enumerate(batches, 1)
+    ]
+
+
+def made_plan(**more: Any) -> dict[str, Any]:
+    return {
+        "wanted": {host: plans.wanted({"rps": {"rps_cpus": "auto"}}) for host in APPS},
+        "tunings": {host: ["rps", "smc"] for host in APPS},
+        "batches": numbered([APPS[:1], APPS[1:5], APPS[5:9], APPS[9:]]),
+        "soak_s": 600,
+        "confirm_within_s": 4200,
+        "guard": None,
         "on_failure": "back",
         "window": {
-            "not_before": "2026-11-20T21:00:00Z",
-            "not_after": "2026-11-21T03:00:00Z",
+            "not_before": "2026-11-28T21:00:00Z",
+            "not_after": "2026-11-29T03:00:00Z",
             "time_zone": "Europe/Berlin",
         },
         **more,
     }
-    return {
-        "schema": "zpower.sap_tuning/rollout/1",
-        "change": "chg4711",
-        "collection": "0.9.0",
-        "result": "running",
-        "headline": f"Batch 1 of {len(batches)} is next. 0 of {len(hosts)} hosts are confirmed.",
-        "plan": plan,
-        "batches": [
-            {
-                "number": number,
-                "state": "waiting",
-                "stage": "",
-                "since": None,
-                "attempt": 0,
-                "began": None,
-                "ended": None,
-                "hosts": {name: host("waiting", "unchanged") for name in names},
-                "reasons": [],
-                "guard": None,
-            }
-            for number, names in enumerate(batches, 1)
-        ],
-        "runs": [],
+
+
+def planned(batches: Any = BATCHES, **more: Any) -> Made:
+    """A rollout that nobody has started."""
+    hosts = [name for batch in batches for name in batch]
+    window = {"not_before": "2026-11-20T21:00:00Z", "not_after": "2026-11-21T03:00:00Z", "time_zone": "Europe/Berlin"}
+    given = {
+        "wanted": {name: "ab12" * 16 for name in hosts},
+        "tunings": {name: ["rps", "cpu_polarization"] if name == hosts[0] else ["rps"] for name in hosts},
+        "batches": [{**one, "group": None if one["number"] < 4 else "erp"} for one in numbered(batches)],
+        **{"soak_s": 300, "confirm_within_s": 3900, "window": window, "guard": {"cpu_pct": 5, "workloads": ["tcp_rr"]}},
     }
+    return state.new("chg4711", "0.9.0", made_plan(**{**given, **more})).document
+
+
+def concluded(made: Made) -> Made:
+    """The same state with its result and headline."""
+    state.Rollout(made).conclude()
+    return made
 
 
 def host(outcome: str, values: str, changed: int = 0, *reasons: str) -> Made:
@@ -110,7 +112,7 @@ def complete() -> Made:
     for number in (1, 2, 3):
         _good(made, number)
     made["runs"] = [run(), run("2026-11-20T21:50:00Z", "2026-11-20T23:14:02Z", pid=815)]
-    return {**made, "result": "complete", "headline": "All 8 hosts in 3 batches are confirmed."}
+    return concluded(made)
 
 
 def stopped(on_failure: str = "back") -> Made:
@@ -128,8 +130,7 @@ def stopped(on_failure: str = "back") -> Made:
     }
     batch["guard"] = guard(2, "REGRESSED", REGRESSED)
     made["runs"] = [run(), run("2026-11-20T21:59:00Z", "2026-11-20T22:41:12Z", pid=815)]
-    counted = "1 of 12 hosts is confirmed, 2 taken back, 1 unknown, 8 unchanged."
-    return {**made, "result": "stopped", "headline": f"Batch 2 of 4 stopped: {REGRESSED}. {counted}"}
+    return concluded(made)
 
 
 def window_closed() -> Made:
@@ -138,8 +139,7 @@ def window_closed() -> Made:
     for number in (1, 2):
         _good(made, number)
     made["runs"] = [run(ended="2026-11-21T03:00:10Z", reason="the change window is closed")]
-    headline = "Stopped before batch 3 of 4: the change window is closed. 4 of 12 hosts are confirmed, 8 unchanged."
-    return {**made, "result": "stopped", "headline": headline}
+    return concluded(made)
 
 
 def running() -> Made:
@@ -150,8 +150,7 @@ def running() -> Made:
     batch.update(state="running", stage="soaking", since="2026-11-20T22:03:00Z", attempt=1)
     batch.update(began="2026-11-20T22:00:00Z", hosts={name: host("ok", "probation", 3) for name in batch["hosts"]})
     made["runs"] = [run()]
-    headline = "Batch 2 of 4 is running: soaking. 1 of 12 hosts is confirmed, 3 on probation, 8 unchanged."
-    return {**made, "headline": headline}
+    return concluded(made)
 
 
 def bare() -> Made:
@@ -195,7 +194,7 @@ def fleet(size: int = 400) -> Made:
     for number, name in enumerate(batch["hosts"]):
         batch["hosts"][name] = host("ok", "probation", 2) if number % 3 else host("waiting", "unknown")
     made["runs"] = [run()]
-    return {**made, "headline": "Batch 3 of 4 is running: applying."}
+    return concluded(made)
 
 
 SAMPLES: dict[str, Callable[[], Made]] = {

@@ -19,7 +19,7 @@ from ..._host.errors import HostError
 from ..._host.identities import Identity, owner_of_program, uid_of
 from ..errors import MeasureError
 from ..workloads import programs, releasing
-from ..workloads.options import check_limits
+from ..workloads.options import check_options
 from ..workloads.workload import Metric, Outcome, Workload
 from . import figures
 
@@ -86,7 +86,7 @@ def _check(command):
             raise MeasureError("%s has no program, or a zero byte" % step)
     if command["directory"] is not None and not os.path.isabs(command["directory"]):
         raise MeasureError("directory is %s; it must be an absolute path" % command["directory"])
-    check_limits(command, LIMITS)
+    check_options(command, LIMITS)
     if not command["exit_codes"]:
         raise MeasureError("exit_codes is empty; it must list the exit codes of a good run")
     variables(command["environment"])

@@ -16,7 +16,7 @@ from ..._host import temporary
 from ..._host.identities import owner_of_program
 from ..errors import MeasureError
 from ..workloads import programs
-from ..workloads.options import check_limits, check_lists, shapes
+from ..workloads.options import check_options, shapes
 from ..workloads.workload import Metric, Outcome, Workload, workload_name
 
 TOOL = "fio"
@@ -68,8 +68,7 @@ def workloads(options, params, search_path):
         raise MeasureError(
             "fio.directory is %s; it must be an absolute path without : $ and \\" % json.dumps(options["directory"])
         )
-    check_lists(options, LISTS, TOOL + ".")
-    check_limits(options, LIMITS, TOOL + ".")
+    check_options(options, LIMITS, LISTS, TOOL + ".")
     binary = programs.require(TOOL, params["path"], search_path)
     number = programs.version(binary, *VERSION)
     return [Fio(binary, number, options, *shape) for shape in shapes(options, LISTS)]

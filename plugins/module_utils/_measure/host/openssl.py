@@ -11,7 +11,7 @@ import re
 
 from ..errors import MeasureError
 from ..workloads import programs
-from ..workloads.options import check_limits, check_lists, shapes
+from ..workloads.options import check_options, shapes
 from ..workloads.workload import Metric, Outcome, Workload, workload_name
 
 TOOL = "openssl"
@@ -52,8 +52,7 @@ def _name(processes, cipher, size):
 
 def workloads(options, params, search_path):
     """The Speed workloads of checked options, with the openssl of this host."""
-    check_lists(options, LISTS, TOOL + ".")
-    check_limits(options, LIMITS, TOOL + ".")
+    check_options(options, LIMITS, LISTS, TOOL + ".")
     binary = programs.require(TOOL, params["path"], search_path)
     number = programs.version(binary, *VERSION)
     return [Speed(binary, number, *shape) for shape in _shapes(options)]

@@ -177,7 +177,9 @@ class EnqAdmin(enqueue.LockWorkload):
 
     def destroy(self):
         for _owner in range(len(self._owners) + 1):
-            row = self._one_of_mine()
+            # a lock of this measurement
+            rows = self._ask(self._command.locks("1", LOCK_NAME, self._prefix + "*")).rows
+            row = next((row for row in rows if row.get("Owner 1") in self._owners), None)
             if row is None:
                 return
             self._ask(self._command.lock("release_locks", self.asked.locks_per_user, row["Owner 1"]))
@@ -185,11 +187,6 @@ class EnqAdmin(enqueue.LockWorkload):
             "locks of the name %s stay in the lock table, for example of owner %s: release them with enq_admin "
             "--release_locks, or in SMENQ" % (LOCK_NAME, row["Owner 1"])
         )
-
-    def _one_of_mine(self):
-        """A row of the lock list with a lock of this measurement, or None."""
-        rows = self._ask(self._command.locks("1", LOCK_NAME, self._prefix + "*")).rows
-        return next((row for row in rows if row.get("Owner 1") in self._owners), None)
 
 
 def _outcome(texts, elapsed):

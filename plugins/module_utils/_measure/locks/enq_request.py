@@ -5,7 +5,7 @@
 from ..._host.host import Host
 from ..errors import MeasureError
 from ..workloads import programs
-from ..workloads.options import check_limits, session_tool
+from ..workloads.options import check_options, session_tool
 from ..workloads.workload import workload_name
 from . import enq_admin, enq_statistics, enqt, enqueue
 from .enq_programs import Runner
@@ -60,7 +60,7 @@ def server(options, _params, _search_path):
 
 def workloads(options, params, search_path):
     """The workload of checked options, in a list, for the tool that the session serves."""
-    check_limits(options, LIMITS)
+    check_options(options, LIMITS)
     tool = session_tool(options["tool"], params["session"])
     if tool not in _WORKLOADS:
         raise MeasureError("the session belongs to %s, which does not measure locks" % tool)

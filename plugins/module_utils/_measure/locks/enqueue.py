@@ -31,7 +31,22 @@ _NAME = re.compile(r"A?SCS[0-9]{2}\Z")
 
 def find_server(host, sid=None, instance=None, profile=None):
     """The Server of this host, or of the system whose profiles it has; HostError unless one fits."""
-    return _only_one(host, _candidates(host, sid, instance, profile), sid, instance, profile)
+    found = _candidates(host, sid, instance, profile)
+    servers = [server for server in (_server(host, path) for path in found) if server.kind]
+    named = " ".join(word for word in (sid, instance) if word)
+    if len(servers) > 1:
+        paths = ", ".join(server.profile for server in servers)
+        raise MeasureError("several enqueue servers fit (%s): name one with sid and instance" % paths)
+    if servers:
+        return servers[0]
+    if profile or found and named:
+        raise MeasureError("%s starts no lock server, neither enserver nor enq_server, and none runs" % found[0])
+    if named:
+        raise MeasureError("this host has no profile of an ASCS or SCS instance of %s: name it as profile" % named)
+    raise MeasureError(
+        "no SAP enqueue server was found: neither /usr/sap/<SID>/SYS/profile nor /sapmnt/<SID>/profile of this host "
+        "has the profile of an ASCS or SCS instance that starts one; name its profile, or use a host of the SAP system"
+    )
 
 
 def _candidates(host, sid, instance, profile):
@@ -51,24 +66,6 @@ def _candidates(host, sid, instance, profile):
             if match and instance in (None, match.group(2)):
                 found.append(path)
     return found
-
-
-def _only_one(host, found, sid, instance, profile):
-    servers = [server for server in (_server(host, path) for path in found) if server.kind]
-    named = " ".join(word for word in (sid, instance) if word)
-    if len(servers) > 1:
-        paths = ", ".join(server.profile for server in servers)
-        raise MeasureError("several enqueue servers fit (%s): name one with sid and instance" % paths)
-    if servers:
-        return servers[0]
-    if profile or found and named:
-        raise MeasureError("%s starts no lock server, neither enserver nor enq_server, and none runs" % found[0])
-    if named:
-        raise MeasureError("this host has no profile of an ASCS or SCS instance of %s: name it as profile" % named)
-    raise MeasureError(
-        "no SAP enqueue server was found: neither /usr/sap/<SID>/SYS/profile nor /sapmnt/<SID>/profile of this host "
-        "has the profile of an ASCS or SCS instance that starts one; name its profile, or use a host of the SAP system"
-    )
 
 
 def _server(host, path):

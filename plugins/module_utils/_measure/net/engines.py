@@ -55,13 +55,11 @@ class Pingpong(Workload):
             with window:
                 elapsed = clients.exchange()
             summary = None if self.stream else clients.summary()
-        metrics, text = self.figures(summary, elapsed)
-        return Outcome(metrics, text, elapsed, links, summary and summary.histogram)
+        return Outcome(self.figures(summary, elapsed), "", elapsed, links, summary and summary.histogram)
 
     def figures(self, summary, elapsed):
-        """(metrics, raw text for the record) of a run that took elapsed seconds; a stream has no Summary."""
-        metrics = pingpong.metrics(summary, self.bytes)
-        return metrics, pingpong.describe(metrics, self.bytes, self.connections)
+        """The metrics of a run that took elapsed seconds; a stream has no Summary."""
+        return pingpong.metrics(summary, self.bytes)
 
 
 class Niping(Workload):

@@ -61,12 +61,9 @@ class Pingpong(engines.Pingpong):
     def figures(self, summary, elapsed):
         if self.stream:
             count = self.loops * self.connections
-            metrics = figures(self, count, count / elapsed)
-        else:
-            metrics = pingpong.metrics(summary, (self.bytes + self.response) / 2.0)
-            metrics.update(transactions_per_s=round(summary.count / elapsed, 4), units=summary.count)
-        lines = ["%s over %d connection(s)" % (self.params["kind"], self.connections)]
-        return metrics, "\n".join(lines + ["%s %s" % (name, metrics[name]) for name in sorted(metrics)])
+            return figures(self, count, count / elapsed)
+        metrics = pingpong.metrics(summary, (self.bytes + self.response) / 2.0)
+        return dict(metrics, transactions_per_s=round(summary.count / elapsed, 4), units=summary.count)
 
 
 class Program(Workload):

@@ -6,7 +6,7 @@ from ..._host.commands import folders_of
 from .. import transport
 from ..errors import MeasureError
 from ..workloads import programs
-from ..workloads.options import check_limits, check_lists, session_tool
+from ..workloads.options import check_options, session_tool
 from . import engines, niping, pingpong, request
 
 # The options of the module, documented in plugins/modules/niping.py; the sizes are those of the published measurements.
@@ -66,8 +66,7 @@ def server(options, params, search_path):
 
 def workloads(options, params, search_path):
     """One workload per size, against the server of params' session."""
-    check_lists(options, ("bytes",))
-    check_limits(options, LIMITS)
+    check_options(options, LIMITS, ("bytes",))
     session, sizes, connections = params["session"], options["bytes"], options["connections"]
     tool = session_tool(options["tool"], session)
     check_rate(tool, options["rate"])

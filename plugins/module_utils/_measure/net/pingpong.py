@@ -239,12 +239,3 @@ def figures(times, round_trips, size):
     result = {"avg_us": avg, "max_us": largest, "min_us": smallest, "av2_us": av2}
     result.update(tr_kib_per_s=kib_per_s(size, avg), tr2_kib_per_s=kib_per_s(size, av2))
     return dict({name: round(value, 4) for name, value in result.items()}, round_trips=round_trips)
-
-
-def describe(values, size, connections):
-    """A run's figures as text, for the raw output in the record."""
-    return (
-        "send and receive %(round_trips)d messages (len %(size)d) over %(connections)d connection(s)\n"
-        "avg  %(avg_us).3f us\nmax  %(max_us).3f us\nmin  %(min_us).3f us\ntr   %(tr_kib_per_s).3f KiB/s\n"
-        "excluding max and min:\nav2  %(av2_us).3f us\ntr2  %(tr2_kib_per_s).3f KiB/s\n"
-    ) % dict(values, size=size, connections=connections)

@@ -11,7 +11,7 @@ import os
 from .. import transport, wire
 from ..errors import MeasureError
 from ..workloads import programs
-from ..workloads.options import check_limits, check_lists, session_tool, shapes
+from ..workloads.options import check_options, session_tool, shapes
 from ..workloads.workload import workload_name
 from . import netperf, network, niping, pingpong, qperf, sockperf
 
@@ -80,8 +80,7 @@ def workloads(options, params, search_path):
     tool = session_tool(options["tool"], session)
     if tool not in OPTIONS["tool"]["choices"]:
         raise MeasureError("the server of the session serves %s, which runs no network workloads" % tool)
-    check_lists(options, LISTS, "network.")
-    check_limits(options, LIMITS, "network.")
+    check_options(options, LIMITS, LISTS, "network.")
     check_transport(tool, options["transport"])
     asked = [(network.KINDS[kind], number) for number, kind in shapes(options, LISTS)]
     if tool == pingpong.TOOL:

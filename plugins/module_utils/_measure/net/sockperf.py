@@ -64,15 +64,6 @@ def parse_ping_pong(text):
     return {name: float(match.group(1)) for name, match in found.items()}, int(total.group(2)), float(total.group(1))
 
 
-def parse_throughput(text):
-    """(messages, seconds) of throughput."""
-    _failed(text)
-    match = _SENT.search(text)
-    if not match or not int(match.group(1)) or not float(match.group(2)):
-        raise network.unfit(TOOL, "number of messages", text)
-    return int(match.group(1)), float(match.group(2))
-
-
 class Workload(network.Program):
     tool = TOOL
     kinds = ("latency", "strWrite")
@@ -94,7 +85,11 @@ class Workload(network.Program):
             # The count includes sockperf's own warm-up, the times do not.
             metrics, count, seconds = parse_ping_pong(texts[0])
             return dict(metrics, units=count), seconds
-        count, seconds = parse_throughput(texts[0])
+        _failed(texts[0])
+        sent = _SENT.search(texts[0])
+        count, seconds = (int(sent.group(1)), float(sent.group(2))) if sent else (0, 0.0)
+        if not count or not seconds:
+            raise network.unfit(TOOL, "number of messages", texts[0])
         return network.figures(self, count, count / seconds), seconds
 
 

@@ -73,7 +73,7 @@ _LIMITS = {
 
 def check(params):
     """MeasureError for the first common option that is out of its limits."""
-    options.check_limits(params, _LIMITS)
+    options.check_options(params, _LIMITS)
     if params["timeout"] < params["run_seconds"]:
         raise MeasureError("timeout is shorter than run_seconds; every run would fail")
     if params.get("session") is not None:

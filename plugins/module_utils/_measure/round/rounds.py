@@ -20,6 +20,7 @@ from ..fingerprint import fingerprint
 from ..net import engines, histogram
 from ..processes import utc_now
 from ..server import agent
+from ..workloads import programs
 
 SCHEMA = "zpower.sap_tuning/measurement/1"
 CONTROL_BYTES = 1000
@@ -99,15 +100,6 @@ def rotated(workloads, number):
     return workloads[start:] + workloads[:start]
 
 
-def clip(text, limit):
-    """A text of at most limit bytes: its beginning and its end, which hold the figures of tools."""
-    data = text.encode("utf-8")
-    if len(data) <= limit:
-        return text
-    half = limit // 2 - 8
-    return data[:half].decode("utf-8", "ignore") + "\n[...]\n" + data[-half:].decode("utf-8", "ignore")
-
-
 def _one_run(workload, plan, ends, problem):
     """(a run's entry of the record without its number, the histogram of its round trips or None).
 
@@ -126,8 +118,10 @@ def _one_run(workload, plan, ends, problem):
         run.update(error=sentence(error), elapsed_s=round(time.monotonic() - begin, 6))
         ends.known()
         return run, None
-    raw = clip(outcome.raw, min(_RAW_LIMIT, _RAW_TOTAL // (plan.warmup + plan.runs)))
-    run.update(ok=True, error=None, metrics=outcome.metrics, raw=raw, elapsed_s=round(outcome.elapsed, 6))
+    # its beginning and its end, which hold the figures of tools
+    raw = programs.Output(min(_RAW_LIMIT, _RAW_TOTAL // (plan.warmup + plan.runs)) // 2 - 16)
+    raw.add(outcome.raw.encode("utf-8"))
+    run.update(ok=True, error=None, metrics=outcome.metrics, raw=raw.text, elapsed_s=round(outcome.elapsed, 6))
     run.update(cpu=window.cpu, net=window.net, links=outcome.links)
     return run, outcome.histogram
 

@@ -12,7 +12,7 @@ import socket
 import time
 
 from ..._host import daemon
-from .. import processes, transport, wire
+from .. import processes, replies, transport, wire
 from ..cpu import counters, meter
 from ..errors import MeasureError
 from ..fingerprint import fingerprint
@@ -106,11 +106,8 @@ def own_address(address):
     return "127.0.0.1" if address in (ALL_IPV4, ALL, "") else address
 
 
-def _number(request, name, low, high):
-    value = request.get(name)
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not low <= value <= high:
-        raise MeasureError("%s must be a number from %d to %d" % (name, low, high))
-    return value
+_SIZE = (1, pingpong.MAX_BYTES)
+_WORK = {"bytes": _SIZE, "response_bytes": (None, _SIZE), "loops": (1, pingpong.MAX_LOOPS), "timeout": (1.0, 86400.0)}
 
 
 class Connection:
@@ -150,29 +147,24 @@ class Connection:
 
     def _answer_exchange(self, request):
         """response_bytes: the size of the response, by default that of the request."""
-        response = None
-        if "response_bytes" in request:
-            response = int(_number(request, "response_bytes", 1, pingpong.MAX_BYTES))
-        size, loops = self._accept_work(request)
-        pingpong.echo(self._sock, size, loops, response)
+        work = self._accept_work(request)
+        pingpong.echo(self._sock, work["bytes"], work["loops"], work["response_bytes"])
 
     def _answer_stream(self, request):
         """direction: in or out, from the client's side."""
         directions = {"in": pingpong.give_stream, "out": pingpong.take_stream}
-        work = directions.get(str(request.get("direction")))
-        if work is None:
+        stream = directions.get(str(request.get("direction")))
+        if stream is None:
             raise MeasureError("direction must be in or out")
-        size, loops = self._accept_work(request)
-        work(self._sock, size, loops)
+        work = self._accept_work(request)
+        stream(self._sock, work["bytes"], work["loops"])
 
     def _accept_work(self, request):
-        """Check and accept the requested work: (bytes, loops)."""
-        size = int(_number(request, "bytes", 1, pingpong.MAX_BYTES))
-        loops = int(_number(request, "loops", 1, pingpong.MAX_LOOPS))
-        timeout = _number(request, "timeout", 1, 86400)
-        pingpong.tune_socket(self._sock, timeout)
+        """Check and accept the requested work: its fields."""
+        work = replies.read(request, _WORK, "")
+        pingpong.tune_socket(self._sock, work["timeout"])
         self._lines.write_object({"ok": True})
-        return size, loops
+        return work
 
     def _answer_stop(self, _request):
         self._lines.write_object({"ok": True})

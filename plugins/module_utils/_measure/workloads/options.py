@@ -12,15 +12,12 @@ def shapes(options, lists):
     return itertools.product(*(options[name] for name in lists))
 
 
-def check_lists(options, names, prefix=""):
-    """MeasureError for the first of these lists that is empty or has a value twice."""
-    for name in names:
+def check_options(options, limits, lists=(), prefix=""):
+    """MeasureError for the first of these lists that is empty or has a value twice, or else the first number, in a
+    list or alone, out of its limits: {name: (lowest, highest)}."""
+    for name in lists:
         if not options[name] or len(set(options[name])) != len(options[name]):
             raise MeasureError("%s%s is %s; name at least one, and each only once" % (prefix, name, options[name]))
-
-
-def check_limits(options, limits, prefix=""):
-    """MeasureError for the first number, in a list or alone, out of its limits: {name: (lowest, highest)}."""
     for name in sorted(limits):
         low, high = limits[name]
         in_list = isinstance(options[name], list)

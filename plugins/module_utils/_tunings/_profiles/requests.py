@@ -69,9 +69,8 @@ def paths(host, request, known):
         return [default]
     if not meant and request.instance == re.sub(r"[*?[]", "", request.instance):
         names = ", ".join(one.name for one in here) or "no instance"
-        raise InputError(
-            "instance: %s has no instance %s on this host; it has %s" % (request.sid, request.instance, names)
-        )
+        said = "instance: %s has no instance %s on this host; it has %s"
+        raise InputError(said % (request.sid, request.instance, names))
     return [instances.profile_of(host, one.sid, one.name) for one in meant]
 
 

@@ -49,12 +49,10 @@ class Values:
         except HostError as error:
             subject.not_known("runs", instance, error)
             return []
-        found = []
-        for name in names:
-            found.append(RunningParameter(subject.name, name, subject.item(name, instance), instance, values[name]))
-        if processes:
-            found.append(WorkProcesses(subject.name, subject.item("work processes", instance), instance, processes))
-        return found
+        items = [(name, subject.item(name, instance)) for name in names]
+        found = [RunningParameter(subject.name, name, item, instance, values[name]) for name, item in items]
+        item = subject.item("work processes", instance)
+        return found + ([WorkProcesses(subject.name, item, instance, processes)] if processes else [])
 
     def _in_force(self, subject, control, names, started, restarted, processes):
         """{parameter: value} with which an instance runs that started then; see start_times."""

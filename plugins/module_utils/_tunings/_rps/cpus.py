@@ -9,6 +9,14 @@ from ..._machine import entitlement, hardware
 
 UNITS = ("cpu", "core")
 _ENTITLED = ("high", "medium")
+_HELD = (
+    "the mask holds the vertical:low CPUs %s, which get only the time that other LPARs leave; cpus: entitled leaves "
+    "them out"
+)
+_OFFLINE = (
+    "cpus: CPU %s is offline, and the kernel would silently leave it out of the mask; bring it online first or leave "
+    "it out (online: %s)"
+)
 
 
 class Cpus:
@@ -32,20 +40,14 @@ class Cpus:
         numbers = core_numbers(self._host, self.online) if unit == "core" else {}
         mask = cpu_lists.mask_of(cpu for cpu in chosen if numbers.get(cpu, cpu) % every == 0)
         if not mask:
-            raise InputError(
-                "cpus: '%s' with every: %d leaves no CPU (online: %s); state: off switches RPS off"
-                % (cpus, every, cpu_lists.format_list(self.online))
-            )
+            said = "cpus: '%s' with every: %d leaves no CPU (online: %s); state: off switches RPS off"
+            raise InputError(said % (cpus, every, cpu_lists.format_list(self.online)))
         return mask
 
     def remarks(self, mask):
         """Sentences on the entitlement of the CPUs of a mask, and on what cpus: entitled means on this host now."""
         low = [cpu for cpu in self._levels.get("low", ()) if mask >> cpu & 1]
-        held = (
-            "the mask holds the vertical:low CPUs %s, which get only the time that other LPARs leave; cpus: entitled "
-            "leaves them out"
-        )
-        sentences = [held % cpu_lists.format_list(low)] if low else []
+        sentences = [_HELD % cpu_lists.format_list(low)] if low else []
         if self._params["cpus"] != "entitled" or self._params["state"] != "present":
             return sentences
         levels = [level for level in entitlement.LEVELS if level in self._levels]
@@ -58,10 +60,8 @@ class Cpus:
     def _entitled(self):
         unknown = self._levels.get("unknown")
         if unknown:
-            raise HostError(
-                "cpus: entitled: CPU %s does not show its polarization yet, as after a switch; run again in a minute"
-                % cpu_lists.format_list(unknown)
-            )
+            said = "cpus: entitled: CPU %s does not show its polarization yet, as after a switch; run again in a minute"
+            raise HostError(said % cpu_lists.format_list(unknown))
         chosen = sorted(cpu for level in _ENTITLED for cpu in self._levels.get(level, ()))
         if self._levels and not chosen:
             raise InputError(
@@ -82,17 +82,11 @@ class Cpus:
             text = self._params["cpus"]
             # YAML makes 255 of 0xff
             hint = "; if that was a mask, write '0x%x' in quotes" % int(text) if text.isdigit() else ""
-            raise InputError(
-                "cpus: this machine has no CPU %s; it has %s%s"
-                % (cpu_lists.format_list(missing), cpu_lists.format_list(possible), hint)
-            )
+            numbers = (cpu_lists.format_list(missing), cpu_lists.format_list(possible))
+            raise InputError("cpus: this machine has no CPU %s; it has %s%s" % (numbers + (hint,)))
         offline = [cpu for cpu in chosen if cpu not in self.online]
         if offline:
-            raise InputError(
-                "cpus: CPU %s is offline, and the kernel would silently leave it out of the mask; bring it online "
-                "first or leave it out (online: %s)"
-                % (cpu_lists.format_list(offline), cpu_lists.format_list(self.online))
-            )
+            raise InputError(_OFFLINE % (cpu_lists.format_list(offline), cpu_lists.format_list(self.online)))
         return chosen
 
 

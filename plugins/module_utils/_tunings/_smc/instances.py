@@ -80,10 +80,8 @@ def _profile_of(name, known):
     if name.startswith("/"):
         return name
     if not _NAME.match(name):
-        raise InputError(
-            "instances: '%s' is not an instance; write system and number, such as PRD_00, or the path of its profile"
-            % name
-        )
+        said = "instances: '%s' is not an instance; write system and number, such as PRD_00, or the path of its profile"
+        raise InputError(said % name)
     meant = [one for one in known if title(one) == name]
     if not meant:
         names = ", ".join(title(one) for one in known) or "no instance"

@@ -56,9 +56,8 @@ def parse_pnet_ids(entries):
             raise InputError("pnet_ids: %s: only a device has a port" % pnet_id)
         kind = INTERFACE if option == "interface" else DEVICE
         if (kind, name) in found:
-            raise InputError(
-                "pnet_ids: %s %s is named twice; the kernel keeps one PNET ID and port for it" % (option, name)
-            )
+            said = "pnet_ids: %s %s is named twice; the kernel keeps one PNET ID and port for it"
+            raise InputError(said % (option, name))
         found[kind, name] = (pnet_id, 0 if kind == INTERFACE else entry.get("port") or 1)
     return found
 

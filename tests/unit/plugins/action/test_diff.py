@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The diff action: which runs it takes, what it prints and returns, and what it says when it cannot."""
+"""What differs between two runs, and slices of one run that are united."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import pytest
 import yaml
 from actions import run_action
 from ansible.errors import AnsibleActionFail
-from ansible_collections.zpower.sap_tuning.plugins.action import evidence_diff_info as action
+from ansible_collections.zpower.sap_tuning.plugins.action import evidence_diff_info, evidence_unite
 from ansible_collections.zpower.sap_tuning.plugins.modules.evidence_diff_info import RETURN
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import choosing, files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import choosing, files, slices
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages.writing import write_formats
 from evidence_samples import build, platform, result, row, run
 from playing import ansible_playbook
 
@@ -43,14 +44,14 @@ def write(results: Path, begun: str, mtu: int = 1500, kind: str = "verify", ende
 @pytest.fixture(name="results")
 def fixture_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Four runs, each with an mtu of its own."""
-    monkeypatch.setattr(action, "datetime", Clock)
+    monkeypatch.setattr(evidence_diff_info, "datetime", Clock)
     for number, begun in enumerate(RUNS):
         write(tmp_path, begun, 1500 + number)
     return tmp_path
 
 
 def diff(results: Path, **options: Any) -> dict[str, Any]:
-    return run_action(action, {"results": str(results), **options})
+    return run_action(evidence_diff_info, {"results": str(results), **options})
 
 
 def mtus(result: dict[str, Any]) -> tuple[int, int]:
@@ -239,3 +240,57 @@ def test_the_playbook(tmp_path: Path) -> None:
     assert done.returncode == 0, text
     assert "\n  mtu: 1501 → 1503 (app1)\n1 host with differences, 1 without\n" in text
     assert "changed=0" in text
+
+
+@pytest.fixture(name="folder")
+def fixture_folder(tmp_path: Path) -> Path:
+    """A run with two slices that were brought together."""
+    for host in ("app1", "app2"):
+        one = slices.new_slice(tmp_path / "results", "verify", "4711", "2026-11-20T10:00:00Z")
+        document = build(run(), [host], {host: result("ok", "", [row()])})
+        write_formats(files.FORMATS, (document,), (one.parent, one.stem), ["json"], check=False)
+    return tmp_path / "results" / "verify" / "run-4711"
+
+
+def unite(results: Path, check: bool = False, **options: Any) -> dict[str, Any]:
+    return run_action(evidence_unite, {"results": str(results), **options}, check)
+
+
+def test_files_that_were_brought_together_are_united_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = folder.parents[1]
+    assert unite(results, check=True, run="4711")["changed"]
+    assert [path.name for path in folder.iterdir()] == ["slices"]
+    united = unite(results, run=4711)
+    assert (united["changed"], united["msg"]) == (True, "All 2 hosts are compliant.")
+    assert files.read(folder / "verify.json")["totals"]["hosts"] == 2
+    again = unite(results, run="4711")
+    assert not again["changed"] and not again["failed"]
+    capsys.readouterr()
+    (late,) = (path for path in (folder / "slices").iterdir() if "app2" in path.read_text("utf-8"))
+    late.rename(late.with_name("20261121T000000Z-late.json"))
+    found = unite(results, run="4711")
+    told = capsys.readouterr().out
+    assert found["failed"] and "20261121T000000Z-late of an unknown controller" in found["msg"]
+    assert [use["file"] in told for use in found["slices"]] == [False] * 2 and "begun 2026-11-20 10:00:00" in told
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"run": ""}, "run is empty; give the name of a run with slices"),
+        ({"run": "5", "kind": "site"}, "site/run-5 has no slices"),
+    ],
+)
+def test_what_cannot_be_united_is_told(tmp_path: Path, options: dict[str, str], said: str) -> None:
+    with pytest.raises(AnsibleActionFail, match=said):
+        unite(tmp_path / "results", **options)
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.gate
+def test_the_playbook_unites(folder: Path) -> None:
+    command = ["-v", "-i", "app1,", "zpower.sap_tuning.unite", "-e", '{"zpower_run": 4711}', "--limit", "app1"]
+    done = ansible_playbook(*command, cwd=folder.parents[2])
+    text = done.stdout + done.stderr
+    assert done.returncode == 0 and "All 2 hosts are compliant." in text and "changed=1" in text, text
+    assert (folder / "verify.json").exists()

@@ -495,12 +495,6 @@ class TestEvidence:
             "app3": ("not_reached", ""),
         }
 
-    @pytest.mark.parametrize("kind", ["rollout", "confirm"])
-    def test_other_kinds_have_their_own_folder(self, evidence: Make, tmp_path: Path, kind: str) -> None:
-        ran(evidence(kind, ["app1"]), call({**COMPLIANT, "verdict": "pending_restart"}))
-        found = document(tmp_path, kind)
-        assert (found["run"]["kind"], found["run"]["check"], found["result"]) == (kind, False, "compliant")
-
     @pytest.mark.parametrize(
         ("result", "failure", "expected"),
         [

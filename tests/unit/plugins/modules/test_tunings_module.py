@@ -65,7 +65,7 @@ WANTED = {
         "profiles": [
             {"sid": "PRD", "instance": "D00", "parameters": {"rdisp/wp_no_btc": 12}},
             {"sid": "PRD", "instance": "DEFAULT", "parameters": {"a/b": "1"}, "left_to": "app2"},
-        ],
+        ]
     },
     "smc": {
         "instances": ["PRD_00"],
@@ -442,13 +442,7 @@ def test_a_folder_of_another_user_is_not_looked_into(folder, tmp_path, monkeypat
 
 @pytest.mark.parametrize(
     "more",
-    [
-        {"checkpoint": "trial"},
-        {"lease": 5},
-        {"state": "present"},
-        {"state": "confirmed"},
-        {"confirm_within": "0"},
-    ],
+    [{"checkpoint": "trial"}, {"lease": 5}, {"state": "present"}, {"state": "confirmed"}, {"confirm_within": "0"}],
 )
 def test_other_calls_are_left_to_the_tuning(more, tmp_path, hosts, own, one):
     hosts.append(lpar(tmp_path))

@@ -10,9 +10,8 @@ import sys
 
 import pytest
 from ansible.module_utils import basic
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure import processes
 from ansible_collections.zpower.sap_tuning.plugins.modules import measure_workload
-from measuring import QUICK, free_port, listens
+from measuring import QUICK
 from modules import caller
 
 ROUND = dict(
@@ -28,33 +27,6 @@ SESSION = {"tool": "pingpong", "port": 1, "control_port": 1, "token": "012345678
 @pytest.fixture
 def call(monkeypatch, capsys):
     return caller(measure_workload.main, monkeypatch, capsys)
-
-
-def test_start_measure_stop(call):
-    started = call(workload="network", side="server", address="127.0.0.1", lifetime=30)
-    session = started["session"]
-    stop = dict(workload="network", side="server", state="stopped", session=session)
-    try:
-        assert started["changed"] and processes.is_same(session["pid"], session["start_time"])
-        expected = ["pingpong-onlTrans-x2", "pingpong-strWrite-x2"]
-        # each round rotates the workloads
-        for number, names in ((1, expected), (2, expected[::-1])):
-            measured = call(session=session, round=number, **ROUND)
-            assert measured["changed"] is False and session["token"] not in json.dumps(measured["records"])
-            assert [record["workload"]["name"] for record in measured["records"]] == names
-            assert all(record["runs"][0]["ok"] for record in measured["records"])
-    finally:
-        stopped = call(**stop)
-    assert stopped["changed"] and not processes.is_same(session["pid"], session["start_time"])
-    assert call(**stop)["changed"] is False
-
-
-def test_check_mode_predicts_and_does_nothing(call):
-    port = free_port()
-    predicted = call(workload="network", side="server", address="127.0.0.1", port=port, _ansible_check_mode=True)
-    assert predicted["changed"] and predicted["session"]["port"] == port and not listens(port)
-    measured = call(session=predicted["session"], _ansible_check_mode=True, **ROUND)
-    assert measured["records"] == [] and measured["msg"] == "check mode: nothing was measured"
 
 
 @pytest.mark.gate

@@ -30,10 +30,10 @@ class Said:
 def test_names_and_last_columns_of_a_listing_are_found():
     rows = [("a", "", "no value", "True"), ("b_2", "two  blanks True", "a  b", "False"), ("c", "1", "", "True+")]
     found = devices.parse_listing(aligned(rows))
-    assert found == [devices.Attribute(row[0], row[3] != "False") for row in rows]
+    assert found == {row[0]: row[3] != "False" for row in rows}
     # without the last column nothing is said of it
     out = aligned([(name, value, "Device CLEARS its Queue on error") for name, value, *_rest in rows])
-    assert devices.parse_listing(out) == [devices.Attribute(row[0], None) for row in rows]
+    assert devices.parse_listing(out) == dict.fromkeys(row[0] for row in rows)
 
 
 @pytest.mark.parametrize("out", ["", "smcr01 Available  SMC-R\n"])

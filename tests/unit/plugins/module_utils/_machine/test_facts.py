@@ -414,7 +414,7 @@ def test_virtualization_by_the_innermost_hypervisor(host, guests, kind):
     grow(host, {"/proc/sysinfo": synthetic.sysinfo(guests=guests)})
     assert hardware.virtualization(host) == kind
     found = hardware.sysinfo(host).hypervisors
-    assert found == [(name, " ".join(program.split())) for name, program in guests]
+    assert found == [{"name": name, "program": " ".join(program.split())} for name, program in guests]
 
 
 def test_release_by_either_file(host):

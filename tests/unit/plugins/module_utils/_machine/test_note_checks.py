@@ -375,9 +375,7 @@ def test_disks_by_their_scheduler(machine, tree, shown):
 
 
 def of_capture(folder, data):
-    path = folder / "capture.tgz"
-    path.write_bytes(data)
-    host, system = host_and_system(str(path))
+    host, system = host_and_system(captures.written(folder, data))
     return {record["subject"]: record for record in checks.records(host, system, None, None)}
 
 

@@ -1,20 +1,27 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A capture in the place of the host: what it holds is checked, what it cannot hold is unknown."""
+"""What a capture does not hold is unknown, and what cannot be read stops no facts."""
+
+import errno
+import os
 
 import captured
 import captures
 import pytest
 import synthetic
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.entry_point import argument_spec, outcome
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import checks, facts
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import HostError, host_and_system
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.reading import (
+    ReadingHost,
+    host_and_system,
+    opened,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.cpu_polarization import CpuPolarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.hiperdispatch import Hiperdispatch
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.qeth import Qeth
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc import Smc
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
+from captures import look, written
 from qethhost import rules_text
 
 VERTICAL = "lpar-linux-6.1-vertical"
@@ -24,24 +31,9 @@ LINE = "w /sys/devices/system/cpu/dispatching - - - - 1"
 OURS = "# zpower.sap_tuning begin dispatching\n%s\n# zpower.sap_tuning end dispatching\n" % LINE
 
 
-def written(folder, data):
-    path = folder / "capture.tgz"
-    path.write_bytes(data)
-    return str(path)
-
-
 def vertical(folder):
     """The path of a packed tree of an LPAR, without anything below /etc."""
     return written(folder, captures.plain(captured.entries(VERTICAL)))
-
-
-def params(kind, **given):
-    spec = argument_spec(kind)
-    return dict({name: option.get("default") for name, option in spec.items()}, **given)
-
-
-def look(kind, root, check=True, **given):
-    return outcome(kind, params(kind, root=root, **given), check)
 
 
 def only(result):
@@ -111,13 +103,6 @@ def test_a_mistake_in_the_request_stays_a_mistake(tmp_path, kind, given, said):
     assert result["failed"] and said in result["msg"]
 
 
-def test_what_is_not_a_capture_fails_with_one_sentence(tmp_path):
-    result = look(CpuPolarization, written(tmp_path, b"no archive"), mode="vertical")
-    assert result["failed"] and "capture.tgz is not an archive" in result["msg"]
-    with pytest.raises(HostError, match="is not an archive"):
-        host_and_system(str(tmp_path / "capture.tgz"))
-
-
 def rows(root, **given):
     host, system = host_and_system(root)
     asked = dict(dict(threads_per_core=None, database_host=None, smc_peers=[], tunings=[]), **given)
@@ -171,3 +156,77 @@ def test_qeth_devices_of_a_capture(tmp_path):
     moved["/etc/udev/rules.d/41-qeth-0.0.0600.rules"] = rules_text("0.0.0600", buffer_count="16")
     found = only(look(Qeth, written(tmp_path, captures.plain(moved)), devices=["enc600"]))
     assert found["verdict"] == "drifted" and found["before"]["stored"] == {"buffer_count": "16"}
+
+
+@pytest.fixture
+def root(tmp_path):
+    for folder in ("proc", "sys", "etc", "usr/lib"):
+        (tmp_path / "tree" / folder).mkdir(parents=True)
+    (tmp_path / "secret").write_text("of this machine")
+    return tmp_path / "tree"
+
+
+def test_links_in_a_circle_and_long_chains_and_targets_end(root):
+    (root / "etc/a").symlink_to("b")
+    (root / "etc/b").symlink_to("a")
+    for number in range(60):
+        (root / ("etc/l%d" % number)).symlink_to("/etc/l%d" % (number + 1))
+    (root / "etc/l60").symlink_to(str(root.parent / "secret"))
+    (root / "etc/deep").symlink_to("/".join(["x"] * 1500))
+    host = opened(str(root))
+    assert [host.read("/etc/" + name) for name in ("a", "l0", "l50", "deep")] == [None] * 4
+    assert host.listdir("/etc/a") == []
+
+
+def test_only_files_of_a_bearable_size_are_read(root):
+    os.mkfifo(str(root / "proc/sysinfo"))
+    (root / "proc/cpuinfo").mkdir()
+    with open(str(root / "proc/huge"), "wb") as stream:
+        stream.truncate(1 << 40)
+    host = ReadingHost(str(root))
+    assert [host.read("/proc/" + name) for name in ("sysinfo", "cpuinfo", "huge")] == [None] * 3
+    assert host.remarks == [
+        "cannot read /proc/sysinfo: it is not a regular file",
+        "cannot read /proc/huge: it is larger than 64 MiB",
+    ]
+    (root / "etc/value").write_text("x" * 5000)
+    assert len(host.read("/etc/value")) == 5000 and host.value("/etc/value") is None
+
+
+class Failing(ReadingHost):
+    errors = {}
+
+    def _content(self, path, target, follow):
+        if path in self.errors:
+            raise OSError(self.errors[path], os.strerror(self.errors[path]))
+        return super()._content(path, target, follow)
+
+
+@pytest.mark.parametrize(
+    "number, said",
+    [(number, True) for number in (errno.EIO, errno.EACCES, errno.EPERM)]
+    + [(number, False) for number in (errno.ENODEV, errno.EINVAL, errno.ENOENT, errno.ENXIO)],
+)
+def test_what_exists_and_cannot_be_read_is_said_once(root, number, said):
+    host = Failing(str(root))
+    host.errors = {"/proc/sysinfo": number}
+    assert [host.read("/proc/sysinfo"), host.value("/proc/sysinfo")] == [None, None]
+    assert host.summary() == (["cannot read /proc/sysinfo: %s" % os.strerror(number)] if said else [])
+
+
+def test_a_folder_that_cannot_be_listed(root, monkeypatch):
+    def refuse(path):
+        raise OSError(errno.EACCES, "no")
+
+    monkeypatch.setattr(os, "listdir", refuse)
+    host = ReadingHost(str(root))
+    assert host.listdir("/usr/sap") == []
+    assert host.summary() == ["cannot list /usr/sap: Permission denied"]
+
+
+def test_many_remarks_become_few(root):
+    host = Failing(str(root))
+    host.errors = {"/f%d" % number: errno.EIO for number in range(9)}
+    for path in host.errors:
+        host.read(path)
+    assert len(host.summary()) == 6 and host.summary()[-1] == "4 more files could not be read"

@@ -106,9 +106,9 @@ def running():
     "operation, details, words",
     [
         ("reboot", {}, "not support a request of that name"),
-        ("exchange", {"bytes": 0, "loops": 1, "timeout": 5}, "bytes must be a number from 1"),
-        ("exchange", {"bytes": 1, "loops": "many", "timeout": 5}, "loops must be"),
-        ("exchange", {"bytes": 1, "loops": 1, "timeout": True}, "timeout must be"),
+        ("exchange", {"bytes": 0, "loops": 1, "timeout": 5}, "bytes is 0; it must be a whole number from 1"),
+        ("exchange", {"bytes": 1, "loops": "many", "timeout": 5}, "loops is 'many'"),
+        ("exchange", {"bytes": 1, "loops": 1, "timeout": True}, "timeout is True"),
     ],
 )
 def test_a_request_out_of_bounds_is_refused_in_words(running, operation, details, words):

@@ -111,21 +111,6 @@ def test_processes_with_commas_and_with_nothing_in_their_columns():
 
 
 @pytest.mark.parametrize(
-    "text, value",
-    [
-        ("0 : SCHED_RR", "SCHED_RR"),
-        ("0 : app1_PRD_00 and more : with = signs", "app1_PRD_00 and more : with = signs"),
-        ("0 : ", ""),
-        ("0 : 99\r\n", "99"),
-        ("10 : 5\n 0 : 6\n0 name: 7", None),
-        ("", None),
-    ],
-)
-def test_the_value_of_a_script(text, value):
-    assert sapcontrol.parse_script_value(said("ParameterValue", "OK\n" + text)) == value
-
-
-@pytest.mark.parametrize(
     "text, values",
     [
         ("a\nb\n", {"one": "a", "two": "b"}),
@@ -177,7 +162,9 @@ def test_what_a_check_says(code, text, problems):
     "code, answer, value",
     [
         (0, "OK\n0 : SCHED_RR", "SCHED_RR"),
+        (0, "OK\n0 : app1_PRD_00 and more : with = signs", "app1_PRD_00 and more : with = signs"),
         (0, "OK\n0 : ", ""),
+        (0, "OK\n0 : 99\r\n", "99"),
         (1, "FAIL: Invalid parameter", None),
         (1, "FAIL: Parameter foo/bar not found", None),
     ],
@@ -188,13 +175,17 @@ def test_a_parameter_of_the_running_instance(code, answer, value):
     assert host.answers == []
 
 
+FAILED = "sapcontrol ParameterValue foo/bar failed: "
+
+
 @pytest.mark.parametrize(
     "code, answer, kind, words",
     [
         (1, REFUSED, NotRunning, "its start service (sapstartsrv) does not run: " + REFUSED[len("FAIL: ") :]),
-        (1, "FAIL: Invalid Credentials", HostError, "sapcontrol ParameterValue foo/bar failed: Invalid Credentials"),
-        (0, "OK\n", HostError, "sapcontrol ParameterValue foo/bar failed: it printed no value"),
-        (9, "OK\n0 : 1", HostError, "sapcontrol ParameterValue foo/bar failed: exit code 9"),
+        (1, "FAIL: Invalid Credentials", HostError, FAILED + "Invalid Credentials"),
+        (0, "OK\n", HostError, FAILED + "it printed no value"),
+        (0, "OK\n10 : 5\n 0 : 6\n0 name: 7", HostError, FAILED + "it printed no value"),
+        (9, "OK\n0 : 1", HostError, FAILED + "exit code 9"),
     ],
 )
 def test_a_parameter_that_is_not_told(code, answer, kind, words):

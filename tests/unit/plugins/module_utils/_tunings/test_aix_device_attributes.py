@@ -1,16 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Attributes of AIX devices: database and what is in force, busy devices, what someone else did, the rollback."""
+"""Attributes of AIX devices, those of SMC-R with presets among them."""
 
 import platform
 
 import pytest
-from aix import BUSY, AixHost, Device
+from aix import BUSY, SMCR_FOUND, AixHost, Device
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.aix_device_attributes import (
     AixDeviceAttributes,
 )
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_r import PRESETS, SmcR
 from runs import FOLDER, only, runner, verdicts
 
 ENT0 = {"jumbo_frames": "no", "rx_hog": "1000", "alt_addr": "", "label": "two  words"}
@@ -266,8 +267,208 @@ def test_bad_input(host, devices, words):
 
 
 @pytest.mark.parametrize("devices, names", [({}, ["devices"]), ({"sys0": {"a": 1}, "ent0": {}}, ["ent0", "sys0"])])
-def test_a_host_that_is_not_aix_is_not_applicable(host, monkeypatch, devices, names):
+def test_a_host_that_is_no_aix_is_not_applicable(host, monkeypatch, devices, names):
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     result = run(host, devices=devices)
     assert verdicts(result) == dict.fromkeys(names, "not_applicable") and "AIX only" in result["tuning"][0]["reason"]
     assert only(run(host, state="restored"))["verdict"] == "compliant" and host.calls == []
+
+
+ENABLED = {
+    "conns_per_lg": "16",
+    "enabled": "1",
+    "init_snd_pools": "2",
+    "ip_addr_list": "any",
+    "max_memory": "512",
+    "port_range": "any",
+    "rx_intr_packets": "128",
+    "tx_intr_cnt": "128",
+    "tx_intr_time": "10000",
+}
+pytestmark = pytest.mark.usefixtures("aix")
+smc_r = runner(SmcR, device=None, preset=None, attributes={}, sap_ports=[], database_ports=[], when_busy="fail")
+
+
+@pytest.fixture
+def partition(tmp_path):
+    return AixHost(tmp_path)
+
+
+def test_on_tuned_off_and_back(partition):
+    # those of the study
+    changed = {name: value for name, value in PRESETS["optimized"].items() if ENABLED[name] != value}
+    assert changed == {"conns_per_lg": "64", "init_snd_pools": "16", "rx_intr_packets": "256"}
+    found = partition.values()
+    predicted = smc_r(partition, True, preset="enabled")
+    assert only(predicted)["verdict"] == "drifted" and partition.values() == found
+    result = smc_r(partition, preset="enabled")
+    assert only(result)["verdict"] == "changed" and result["diff"] == predicted["diff"]
+    assert partition.changes() == [
+        ["chdev", "-l", "smcr0", "-a", "enabled=1", "-a", "ip_addr_list=any", "-a", "port_range=any"]
+    ]
+    assert partition.devices["smcr0"].stored == partition.devices["smcr0"].in_force == ENABLED
+    assert not smc_r(partition, preset="enabled")["changed"]
+    assert only(smc_r(partition, preset="optimized"))["after"]["running"] == PRESETS["optimized"]
+    assert only(smc_r(partition, preset="disabled"))["verdict"] == "changed"
+    assert partition.devices["smcr0"].stored["enabled"] == "0"
+    assert len(partition.changes()) == 3
+    # the way back asks for nothing but the device
+    partition.level = "7100-03-04-1441"
+    del partition.devices["ent0"], found["ent0"]
+    assert only(smc_r(partition, state="restored"))["verdict"] == "changed"
+    assert partition.values() == found and not partition.exists(FOLDER)
+
+
+def test_values_of_the_site_win_over_the_preset(partition):
+    record = only(smc_r(partition, attributes={"conns_per_lg": "64"}))
+    assert record["wanted"] == {"state": "present", "attributes": {"conns_per_lg": "64"}}
+    assert partition.devices["smcr0"].stored == dict(SMCR_FOUND, conns_per_lg="64")
+    smc_r(partition, preset="optimized", attributes={"conns_per_lg": 32, "port_range": "3200"})
+    assert partition.devices["smcr0"].stored == dict(PRESETS["optimized"], conns_per_lg="32", port_range="3200")
+
+
+@pytest.mark.parametrize(
+    "asked, words",
+    [
+        ({}, "give a preset, attributes, sap_ports or database_ports"),
+        ({"attributes": {"enabled": 1}}, "attributes: ip_addr_list and port_range of smcr0 would be empty"),
+        ({"attributes": {"enabled": 1, "port_range": "any"}}, "ip_addr_list of smcr0 would be empty"),
+        ({"attributes": {"enabled": 1, "port_range": " ", "ip_addr_list": "any"}}, "port_range of smcr0 would be emp"),
+        ({"attributes": {"port_range": "any"}, "preset": "enabled", "sap_ports": ["00"]}, "both give port_range"),
+        ({"device": "smcr0 -a", "preset": "enabled"}, "device: 'smcr0 -a' is not a name"),
+        *(
+            ({"preset": "enabled", "sap_ports": instances}, "is not an instance number")
+            for instances in (["D00"], ["100"], ["00\n"])
+        ),
+        *(
+            ({"preset": "enabled", "database_ports": [port]}, "is not a port or a range of ports")
+            for port in ("0", "65536", "30015-30013", "http", "1521\n")
+        ),
+    ],
+)
+def test_mistakes_are_refused(partition, asked, words):
+    with pytest.raises(InputError, match=words):
+        smc_r(partition, **asked)
+    assert partition.changes() == []
+
+
+def test_what_someone_else_has_emptied_is_drift_and_no_error(partition):
+    smc_r(partition, preset="enabled")
+    with pytest.raises(InputError, match="ip_addr_list of smcr0 would be empty"):
+        smc_r(partition, attributes={"ip_addr_list": ""})
+    assert only(smc_r(partition, True, attributes={"ip_addr_list": "", "enabled": 0}))["verdict"] == "drifted"
+    for values in (partition.devices["smcr0"].stored, partition.devices["smcr0"].in_force):
+        values["port_range"] = ""
+    record = only(smc_r(partition, True, attributes={"conns_per_lg": 16}))
+    assert record["verdict"] == "drifted"
+    assert record["reason"] == "SMC-R is not used, because smcr0 port_range is empty"
+    # the preset puts it right, so there is only the difference to tell
+    record = only(smc_r(partition, True, preset="enabled"))
+    assert record["reason"] == "smcr0 port_range: empty, wanted any"
+    assert only(smc_r(partition, preset="enabled"))["verdict"] == "changed"
+
+
+@pytest.mark.parametrize(
+    "instances, database, ports",
+    [
+        (["00"], [], "3200,3300,3600,3900,4800,8000,8100,44300,50013-50014"),
+        # YAML reads 00 and 01 as numbers
+        (
+            ["1", "0"],
+            ["1521", "30013-30015"],
+            "1521,3200-3201,3300-3301,3600-3601,3900-3901,4800-4801,8000-8001,8100-8101,30013-30015,44300-44301,"
+            "50013-50014,50113-50114",
+        ),
+        (["99"], [], "3299,3399,3699,3999,4899,8099,8199,44399,59913-59914"),
+        ([], ["30015"], "30015"),
+    ],
+)
+def test_ports_of_instances_and_of_the_database(partition, instances, database, ports):
+    (remark,) = only(smc_r(partition, True, preset="enabled"))["remarks"]
+    assert "all TCP of this partition" in remark
+    remarks = only(smc_r(partition, preset="enabled", sap_ports=instances, database_ports=database))["remarks"]
+    assert partition.devices["smcr0"].stored["port_range"] == ports
+    assert "how port_range takes several ports is not published" in remarks[0]
+    assert ["the port of the database is not among" in remark for remark in remarks[1:]] == [True][bool(database) :]
+
+
+def test_which_device_is_meant(partition):
+    record = only(smc_r(partition, preset="enabled", device="smcr7"))
+    assert (record["subject"], record["verdict"]) == ("smcr7", "unsupported")
+    assert record["reason"] == "there is no device smcr7; lsdev lists smcr0"
+    partition.devices["smcr3"] = partition.devices.pop("smcr0")
+    assert only(smc_r(partition, preset="enabled"))["subject"] == "smcr3"
+    smc_r(partition, state="restored")
+    assert partition.devices["smcr3"].stored == SMCR_FOUND
+    partition.devices["smcr1"] = Device(SMCR_FOUND)
+    with pytest.raises(InputError, match="there is no smcr0; choose one of smcr1, smcr3"):
+        smc_r(partition, preset="enabled")
+    assert only(smc_r(partition, preset="enabled", device="smcr3"))["verdict"] == "changed"
+    assert partition.devices["smcr1"].stored == SMCR_FOUND
+    partition.devices["smcr0"] = Device(SMCR_FOUND)
+    assert only(smc_r(partition, preset="enabled"))["subject"] == "smcr0"
+    smc_r(partition, state="restored", device="smcr3")
+    assert [partition.devices[name].stored["enabled"] for name in ("smcr0", "smcr3")] == ["1", "0"]
+    smc_r(partition, state="restored")
+    assert partition.devices["smcr0"].stored == SMCR_FOUND
+
+
+@pytest.mark.parametrize("level", ["7200-02-00-1731", "7300-00-00-2148", ""])
+def test_newer_ones_and_those_that_do_not_tell_are_taken(partition, level):
+    partition.level = level
+    assert only(smc_r(partition, preset="enabled"))["verdict"] == "changed"
+    asked = [argv for argv in partition.calls if argv[0] == "oslevel"]
+    # it is slow: once in a smc_r, whatever the smc_r does
+    assert asked == ([["oslevel", "-s"]] if level else [["oslevel", "-s"], ["oslevel", "-r"]])
+
+
+@pytest.mark.parametrize("level", ["7200-01-06-1845", "7100-05-12-2320"])
+def test_an_older_aix_is_unsupported(partition, level):
+    partition.level = level
+    record = only(smc_r(partition, preset="enabled"))
+    assert record["verdict"] == "unsupported" and level in record["reason"] and "7200-02 or later" in record["reason"]
+    assert record["wanted"]["state"] == "present" and record["wanted"]["attributes"]
+
+
+def test_a_device_that_is_missing_or_not_available_is_unsupported(partition):
+    partition.devices["smcr0"].state = "Defined"
+    record = only(smc_r(partition, preset="enabled"))
+    assert record["verdict"] == "unsupported" and "mkdev -l smcr0" in record["reason"]
+    del partition.devices["smcr0"]
+    record = only(smc_r(partition, preset="enabled"))
+    assert (record["subject"], record["verdict"]) == ("smcr0", "unsupported")
+    for words in ("SMC-R support of AIX 7200-02", "RoCE adapter", "cfgmgr"):
+        assert words in record["reason"]
+
+
+@pytest.mark.parametrize(
+    "name, text, verdict",
+    [
+        ("ent0", "00-00 PCIe3 2-port 10GbE SFP+ RoCE Adapter", "changed"),
+        ("ent4", "RDMA capable virtual function", "changed"),
+        ("roce0", "00-00 Converged adapter", "changed"),
+        ("ent0", "00-00 PCIe2 4-port 1GbE Adapter", "unsupported"),
+        ("smcr1", "SMC-R over RoCE", "unsupported"),
+    ],
+)
+def test_a_roce_adapter_is_needed(partition, name, text, verdict):
+    partition.devices = {"smcr0": Device(SMCR_FOUND, text="SMC-R over RoCE"), name: Device({}, text=text)}
+    record = only(smc_r(partition, preset="enabled"))
+    assert record["verdict"] == verdict
+    assert ("give this partition a RoCE adapter" in record["reason"]) is (verdict == "unsupported")
+
+
+def test_published_attributes_may_be_missing_and_mistyped_ones_not(partition):
+    both = (partition.devices["smcr0"].stored, partition.devices["smcr0"].in_force)
+    for values in both:
+        del values["tx_intr_time"]
+    record = only(smc_r(partition, preset="enabled"))
+    assert record["verdict"] == "unsupported"
+    assert record["reason"].startswith("SMC-R of this AIX has no attribute tx_intr_time (lsattr fails for tx_intr_time")
+    with pytest.raises(InputError, match="con_per_lg.*smcr0 has conns_per_lg, enabled"):
+        smc_r(partition, attributes={"con_per_lg": 5})
+    assert partition.changes() == []
+    for values in both:
+        del values["enabled"]
+        values["ip_addr_list"] = values["port_range"] = "any"
+    assert only(smc_r(partition, attributes={"conns_per_lg": 5}))["verdict"] == "changed"

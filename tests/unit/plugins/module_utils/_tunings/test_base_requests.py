@@ -6,7 +6,6 @@ import os
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _leftovers
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.system_base import SystemBase
 from basekernel import BaseHost, path_of
 from runs import everything, only, runner
@@ -152,18 +151,6 @@ def test_the_last_drop_in_of_a_unit_counts(host, name, limit, verdict, at_boot):
     assert found["verdict"] == verdict and host.exists(DROP_IN) == (verdict != "compliant")
     if verdict != "compliant":
         assert found["after"]["next_boot"][UNIT] == at_boot
-
-
-def test_files_without_a_journal_are_found_and_removed(host):
-    host.instance("PRD", "[Service]")
-    record(host, "nofile")
-    os.remove(host.path(JOURNAL))
-    left = next(one for one in _leftovers.records(host, "Linux") if one["subject"] == "files")
-    assert left["reason"].startswith("%s, %s: ansible-playbook zpower.sap_tuning.rollback" % (LOGIN, DROP_IN))
-    assert left["reason"].endswith("although no journal knows the values before")
-    assert "its journal does not know it" in record(host, "nofile", True)["reason"]
-    found = record(host, "nofile", state="restored")
-    assert found["verdict"] == "changed" and not host.exists(LOGIN) and not host.exists(DROP_IN)
 
 
 def test_a_refused_reload_leaves_no_drop_in(host):

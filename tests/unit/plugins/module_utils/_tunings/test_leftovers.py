@@ -80,17 +80,6 @@ def test_a_tuned_host_has_a_journal_and_files_until_a_rollback(host):
     assert found["undo"] == "rmdir %s/checkpoint-exp1 %s" % (FOLDER, FOLDER)
 
 
-def test_a_file_is_found_without_its_journal_and_removed_by_a_rollback(host):
-    run(host)
-    host.remove(FOLDER + "/rps.json")
-    found = left(host)
-    assert set(found) == {("rps", "files"), ("rps", "remains")}
-    assert found["rps", "files"]["reason"].endswith("although no journal knows the values before")
-    assert FOLDER + "/rps.lock" in found["rps", "remains"]["reason"]
-    run(host, state="restored")
-    assert left(host) == {}
-
-
 def test_a_file_without_marks_is_for_a_person(host):
     empty_file(host, RULES)
     empty_file(host, FOLDER + "/notes.txt")

@@ -159,19 +159,6 @@ def test_a_cpu_that_does_not_show_its_polarization_yet_stops_the_run(tmp_path):
         run(host, cpus="entitled")
 
 
-@pytest.mark.parametrize(
-    "params, words",
-    [
-        ({"cpus": "fast"}, "'fast' is not a CPU list: .*; or all or entitled$"),
-        ({"cpus": "1-7", "every": 99}, "'1-7' with every: 99 leaves no CPU"),
-        ({"flow_steering": True, "flow_cnt": 1024}, "^flow_cnt: flow_steering derives it from the number of receive"),
-    ],
-)
-def test_impossible_requests_are_refused(tmp_path, params, words):
-    with pytest.raises(InputError, match=words):
-        run(VerticalLpar(tmp_path), **params)
-
-
 def of_rps(host, **changes):
     """What cpu_polarization remarks of RPS."""
     return [text for text in only(polarize(host, check=True, **changes))["remarks"] if text.startswith("RPS")]

@@ -145,26 +145,6 @@ def test_other_udev_rules(host, path, line, wins):
     assert (told in record["reason"]) is (record["after"]["next_boot"] != {"rps_cpus": "f"}) is (wins == "yes")
 
 
-@pytest.mark.parametrize(
-    "match, value, wins, mask",
-    [
-        ("OriginalName=*", "1", "no", "2"),
-        ("OriginalName=eth* hsi*", "0-2", "no", "7"),
-        ("OriginalName=hsi0", "disable", "no", "0"),
-        ("OriginalName=hsi0", "0x3", "no", None),
-        ("OriginalName=hsi0\nMACAddress=02:00:00:00:00:09", "1", "possible", "2"),
-    ],
-)
-def test_systemd_link_files(host, match, value, wins, mask):
-    path = "/etc/systemd/network/05-rps.link"
-    host.fill(path, "[Match]\n%s\n[Link]\nReceivePacketSteeringCPUMask=%s" % (match, value))
-    before = record_of(host)["before"]["next_boot"]
-    assert before == {"rps_cpus": (mask or "set by " + path) if wins == "no" else "0"}
-    record = record_of(host, check=False)
-    assert [(one["file"], one["wins"], one["value"]) for one in record["conflicts"]] == [(path, wins, mask)]
-    assert record["verdict"] == "changed" and record["after"]["next_boot"] == {"rps_cpus": "f"}
-
-
 def test_a_rule_edited_by_hand_is_drift_and_of_others_those_with_the_same_mask_are_not(host):
     host.fill("/etc/udev/rules.d/70-site.rules", NET_RULE.replace('"1"', '"2"') % 'NAME=="hsi0"')
     assert record_of(host)["before"]["next_boot"] == {"rps_cpus": "2"}

@@ -358,9 +358,6 @@ def test_hana_and_the_diagnostics_agent_are_in_no_pattern_and_hana_is_refused(ho
         ({"sid": "PRD", "instance": "D00", "profiles": [{"sid": "PRD", "instance": "D00"}]}, "into profiles"),
         ({"profiles": [dict(BOTH[0], instance=name) for name in ("D00", "D*")], "parameters": None}, "requested twice"),
         ({"profile": D00, "sid": "PRD"}, "give either profile"),
-        ({"profile": D00, "presets": ["memory_std", "memory_map"]}, "set es/implementation differently"),
-        ({"profile": D00, "parameters": {"rdisp/linux/os_priority": 100}}, "a number from 1 to 99"),
-        ({"profile": D00, "parameters": {"enqueue/table_size": 640000}}, "enque/table_size"),
         ({"profile": D00, "parameters": {"rdisp/vb_dispatching": True}}, "write it in quotes"),
     ],
 )

@@ -5,7 +5,6 @@
 import errno
 import multiprocessing
 import os
-import signal
 import struct
 
 import pytest
@@ -51,32 +50,6 @@ def test_a_full_disk_keeps_the_old_profile(host, monkeypatch):
     result = run(host)
     assert result["failed"]
     assert "No space left on device" in result["msg"] and "the old profile is unchanged" in result["msg"]
-    assert host.data(D00) == D00_TEXT and left(host) == OTHERS
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_run_that_is_killed_at_the_rename_leaves_a_whole_profile_and_the_next_one_goes_on(host, moment):
-    def killed():
-        rename = os.rename
-
-        def kill(old, new):
-            if new.endswith("PRD_D00_app1"):
-                if moment == "after":
-                    rename(old, new)
-                os.kill(os.getpid(), signal.SIGKILL)
-            rename(old, new)
-
-        os.rename = kill
-        run(host)
-
-    process = FORK.Process(target=killed)
-    process.start()
-    process.join()
-    assert process.exitcode == -signal.SIGKILL
-    assert host.data(D00) == (D00_TEXT if moment == "before" else NEW)
-    assert left(host) - OTHERS
-    assert not run(host)["failed"] and host.data(D00) == NEW
-    run(host, state="restored", parameters={})
     assert host.data(D00) == D00_TEXT and left(host) == OTHERS
 
 

@@ -424,15 +424,6 @@ def module(host, monkeypatch, capsys):
     return caller(system_base.main, monkeypatch, capsys)
 
 
-@pytest.mark.parametrize("then", ["observe", "present"])
-def test_values_on_probation_can_be_confirmed(host, module, then):
-    assert module(state="present", confirm_within="0")["changed"]
-    found = module(state="confirmed", confirmed_state=then)
-    assert found["changed"] and host.value(path_of(MAPS)) == "2147483647"
-    assert found["tuning"][0]["verdict"] == "compliant"
-    assert module(state="restored")["changed"] and host.value(path_of(MAPS)) == "65530"
-
-
 def test_values_of_an_earlier_call_are_no_longer_asked_for(host, module):
     module(state="present")
     found = by_subject(module(complete=True))
@@ -453,22 +444,3 @@ def test_values_of_an_earlier_call_are_no_longer_asked_for(host, module):
     assert "left to sapconf" in found[MAPS]["remarks"][0] and found["kernel.pid_max"]["verdict"] == "compliant"
     module(state="restored")
     assert {one["verdict"] for one in module(complete=True)["tuning"]} == {"compliant", "observed", "not_applicable"}
-
-
-def test_what_was_set_on_request_is_no_longer_asked_for(host, module):
-    host.socket = ["disabled", "inactive"]
-    host.disk("sda", "none [mq-deadline]")
-    requested = ["nofile", "uuidd.socket", "io_scheduler"]
-    assert module(state="present", items=requested[1:], confirm_within="0")["changed"]
-    assert module(state="restored")["changed"] and host.socket == ["disabled", "inactive"]
-    assert host.value("/sys/block/sda/queue/scheduler") == "none [mq-deadline]"
-    assert module(state="present", items=requested, complete=True)["changed"]
-    found = by_subject(module(state="present", items=[MAPS], complete=True))
-    for name, words in (
-        ("nofile", "@sapsys - nofile 1048576, wanted absent"),
-        ("uuidd.socket", "uuidd.socket: active, wanted inactive"),
-        ("io_scheduler", "sda: none, wanted mq-deadline"),
-    ):
-        assert found[name]["verdict"] == "drifted" and words in found[name]["reason"]
-        assert "no longer asked for" in found[name]["reason"]
-    assert module(state="restored")["changed"] and host.socket == ["disabled", "inactive"]

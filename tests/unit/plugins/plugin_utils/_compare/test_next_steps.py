@@ -29,9 +29,7 @@ REPEAT = f"ansible-playbook -i 'my inventory' --limit sap zpower.sap_tuning.befo
 SMALL = factory.Plan(hosts=("app1", "app2", "app3"))
 
 
-def steps_of(
-    plan: factory.Plan, repeat: str = REPEAT, expected: Expected | None = None, tuned: bool = True
-) -> list[str]:
+def steps_of(plan: factory.Plan, repeat: str = REPEAT, expected: Expected = ((), {}), tuned: bool = True) -> list[str]:
     loaded = factory.load(factory.make_change(plan), factory.change_tunings(plan) if tuned else ())
     found: list[str] = compare_change(loaded, expected, Options(repeat=repeat))["next_steps"]
     return found
@@ -128,7 +126,7 @@ def test_too_few_rounds_and_noise_say_how_many_to_ask_for() -> None:
 
 
 def test_without_any_record_the_measurement_is_named() -> None:
-    see, measure = compare_change(factory.load([]), Expected(hosts=["app1"]))["next_steps"]
+    see, measure = compare_change(factory.load([]), (["app1"], {}))["next_steps"]
     assert "Not measured" in see
     assert commands([measure]) == ["ansible-playbook zpower.sap_tuning.before_after -e zpower_change=rps-2026-11-2"]
     # what was measured elsewhere has no command of ours

@@ -44,10 +44,10 @@ def test_settings_of_the_profile_are_shown_with_gain_and_loss_or_say_that_they_h
 
 @pytest.mark.parametrize(
     ("tuning", "index"),
-    [(name, i) for name, items in BY_TUNING.items() for i, item in enumerate(items) if " s " in item.figures],
+    [(name, i) for name, items in BY_TUNING.items() for i, item in enumerate(items) if " s " in item[2]],
 )
 def test_printed_percentages_follow_from_the_printed_seconds(tuning, index):
-    figures = BY_TUNING[tuning][index].figures
+    figures = BY_TUNING[tuning][index][2]
     first, *others = [int(text) for text in re.findall(r"(\d{4,5}) s", figures)]
     sign = -1 if "more elapsed time" in figures else 1
     gains = [sign * 100 * (1 - other / first) for other in others]
@@ -70,11 +70,11 @@ def test_smc_r_is_given_for_the_sizes_that_were_measured():
     assert ["table 3" in runs["source"], "locks" in locks["source"], "SD-like" in load["source"]] == [True] * 3
 
 
-@pytest.mark.parametrize("published", [item for item in SMC_R_RUNS if " s without" in item.figures])
+@pytest.mark.parametrize("published", [item for item in SMC_R_RUNS if " s without" in item[2]])
 def test_percentages_of_smc_r_follow_from_the_seconds(published):
-    pairs = re.findall(r"(\d+) s without, (\d+) s with", published.figures)
+    pairs = re.findall(r"(\d+) s without, (\d+) s with", published[2])
     gains = [round(100 * (1 - int(seconds) / int(before))) for before, seconds in pairs]
-    printed = [int(text) for text in re.findall(r"\d+", published.figures.partition(" %")[0])]
+    printed = [int(text) for text in re.findall(r"\d+", published[2].partition(" %")[0])]
     assert [min(gains), max(gains)] == [min(printed), max(printed)]
 
 
@@ -103,10 +103,10 @@ def test_every_figure_is_one_of_the_studies():
     known = study_figures()
     seen = 0
     for item in ALL:
-        figures = re.sub(r"\b(\d+ to )?\d+ % (less|more)( \w+){0,2}|\b\d+ \w*bytes", "", item.figures)
+        figures = re.sub(r"\b(\d+ to )?\d+ % (less|more)( \w+){0,2}|\b\d+ \w*bytes", "", item[2])
         for number in re.findall(r"\d[\d,]+\d", figures):
             seen += 1
-            assert number.replace(",", "") in known, (number, item.figures)
+            assert number.replace(",", "") in known, (number, item[2])
     assert seen > 50
     for size, values in SMC_R_AV2_MS.items():
         printed = {
@@ -120,9 +120,9 @@ def test_every_figure_is_one_of_the_studies():
 def test_percentages_of_sets_are_those_of_the_studies():
     known = {item[3]["figures"]["printed_gain_pct"] for item in studies.pairs("z14")}
     for name in ("network", "fio"):
-        printed = {int(text) for text in re.findall(r"(\d+)(?= %| to \d+ %)", BY_SET[name][0].figures)}
+        printed = {int(text) for text in re.findall(r"(\d+)(?= %| to \d+ %)", BY_SET[name][0][2])}
         assert printed and printed <= known
-    load = BY_SET["enqueue"][1].figures
+    load = BY_SET["enqueue"][1][2]
     pairs = re.findall(r"(\d+) % more[^:]*: ([\d,]+) without, ([\d,]+) with", load)
     assert len(pairs) == 2
     for percent, *values in pairs:

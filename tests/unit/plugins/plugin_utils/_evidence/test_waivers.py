@@ -55,12 +55,12 @@ class TestLimits:
     def test_what_is_beyond_them_is_a_mistake_and_waives_nothing(
         self, given: dict[str, Any], limits: tuple[Any, ...], sentence: str
     ) -> None:
-        found, wrong = waivers.parse([given, waiver(owner="Grace")], TUNINGS, waivers.WaiverLimits(*limits))
+        found, wrong = waivers.parse([given, waiver(owner="Grace")], TUNINGS, *limits)
         assert [one["owner"] for one in found] == ["Grace"]
         assert len(wrong) == 1 and wrong[0].startswith(f"zpower_waivers, entry 1: {sentence}")
         assert waivers.parse([given], TUNINGS)[1] == []
         within = [waiver(until="2027-02-18", subject="e*", hosts=["app*", "allhosts", "?"])]
-        assert waivers.parse(within, TUNINGS, waivers.WaiverLimits("2027-02-18", False))[1] == []
+        assert waivers.parse(within, TUNINGS, "2027-02-18", False)[1] == []
 
     @pytest.mark.parametrize(
         ("hosts", "broad"),
@@ -69,13 +69,12 @@ class TestLimits:
     def test_patterns_and_groups_that_fit_the_whole_inventory_are_broad(self, hosts: object, broad: bool) -> None:
         groups = {"all": ["app1", "app2", "db"], "sap": ["app1", "app2", "db"], "ungrouped": []}
         given = [waiver(hosts=hosts, until="2027-12-31")]
-        limits = waivers.WaiverLimits(groups=groups)
-        (found,), wrong = waivers.parse(given, TUNINGS, limits)
+        (found,), wrong = waivers.parse(given, TUNINGS, groups=groups)
         assert (found.get("everyone", False), wrong) == (broad, [])
         made = applied([row(subject="eth0", verdict="drifted")], given)
         assert schema_errors("evidence", made) == []
-        assert bool(waivers.parse(given, TUNINGS, limits._replace(broad=False))[1]) is broad
-        (found,), _wrong = waivers.parse(given, TUNINGS, waivers.WaiverLimits(groups={"all": ["db"]}))
+        assert bool(waivers.parse(given, TUNINGS, "", False, groups)[1]) is broad
+        (found,), _wrong = waivers.parse(given, TUNINGS, groups={"all": ["db"]})
         assert "everyone" not in found, "the only host of an inventory"
 
     @pytest.mark.parametrize(

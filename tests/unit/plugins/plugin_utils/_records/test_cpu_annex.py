@@ -14,8 +14,8 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.compari
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import cpu_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.cpu_window import CpuFileError, WindowOptions
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import cpu_annex, record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import microseconds
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.kpi import CpuSum, kpi
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds
 from documents import put, schema_errors
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -28,7 +28,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import keeping, state
 from records_factory import START
 from results_folders import check_files, leftovers
-from rollout_plans import made_plan
+from rollout_samples import made_plan
 
 CHANGE = "smc-2026"
 AT = "2026-11-28T21:00:00Z"

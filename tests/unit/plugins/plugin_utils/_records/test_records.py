@@ -12,9 +12,10 @@ import stat
 import pytest
 import records_factory as factory
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import files, record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import checks, files, record_files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import microseconds
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import Reader
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import microseconds, time_text
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.round import time_text
 from hypothesis import given
 from hypothesis import strategies as st
 from places import FIXTURES
@@ -358,5 +359,5 @@ def depth_of(value):
 )
 def test_levels_are_counted_whatever_texts_hold(value, deepest):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(record_files, "DEEPEST", deepest)
-        assert record_files.too_deep(json.dumps(value).encode()) is (depth_of(value) > deepest)
+        patch.setattr(checks, "DEEPEST", deepest)
+        assert checks.too_deep(json.dumps(value).encode()) is (depth_of(value) > deepest)

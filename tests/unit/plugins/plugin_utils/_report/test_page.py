@@ -1,19 +1,31 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The HTML report without a browser: well-formed, self-contained, escaped, accessible; tests/browser opens it."""
+"""The report as a page and in its other formats: words, drawings, escapes; tests/browser opens the page."""
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import math
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import text
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import cells, svg, text
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import (
+    HEADER,
+    RENDERERS,
+    charts,
+    results,
+    run_chart,
+    view,
+)
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import page as report_page
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import results, view
 from pages import Page
-from rendering import render
-from report_samples import fleet, sample
+from rendering import held_runs, render
+from report_samples import NAMES, fleet, sample
 
 CSS = (Path(text.__file__).parent / "page.css").read_text(encoding="utf-8")
 VERDICT_COLOURS = ("improved", "regressed", "unchanged", "inconclusive", "incomparable", "nodata", "muted", "accent")
@@ -102,3 +114,201 @@ def _luminance(colour: str) -> float:
     parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
     linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+WARNED = "IMPROVED, WITH WARNINGS"
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+def test_half_a_pair_and_control_characters_spoil_no_format(form: str) -> None:
+    report = sample("mixed")
+    report["headline"] = report["comparisons"][0]["reason"] = "half a \ud83d pair, \ufffe and \x00"
+    report["comparisons"][0]["unit"] = report["headline"]
+    for run in report["runs"]:
+        run["error"] = report["headline"]
+    text = render(report, form)
+    assert "half a" in text
+    assert text.encode("utf-8")
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+def test_a_change_without_any_record_has_a_report(form: str) -> None:
+    report = sample("mixed")
+    report.update(dict.fromkeys(("comparisons", "runs", "changes", "comparability", "published", "tools"), []))
+    report.update(verdict="NO DATA", period={"first": None, "last": None}, counts=dict.fromkeys(report["counts"], 0))
+    text = render(report, form)
+    assert text
+    if form in ("html", "md"):
+        assert "NO DATA" in text
+
+
+class TestJson:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_it_is_the_whole_report(self, name: str) -> None:
+        assert json.loads(render(sample(name), "json")) == sample(name)
+
+    def test_one_line_an_entry(self) -> None:
+        report = sample("mixed")
+        lines = render(report, "json").splitlines()
+        assert sum(line.startswith('  {"after"') for line in lines) == sum(
+            len(report[key]) for key in ("comparisons", "changes", "comparability")
+        )
+
+    def test_infinite_and_undefined_numbers_are_null(self) -> None:
+        report = sample("improved")
+        report["comparisons"][0].update(ratio=math.nan, high=math.inf)
+        report["comparisons"][0]["before"]["round_medians"] = [math.inf, 1.0]
+        text = render(report, "json")
+        entry = json.loads(text, parse_constant=pytest.fail)["comparisons"][0]
+        assert (entry["ratio"], entry["high"], entry["before"]["round_medians"]) == (None, None, [None, 1.0])
+
+
+class TestCsv:
+    @pytest.mark.parametrize("name", NAMES)
+    def test_a_row_a_run(self, name: str) -> None:
+        report = sample(name)
+        rows = list(csv.DictReader(io.StringIO(render(report, "csv"))))
+        assert tuple(rows[0]) == HEADER
+        assert len(rows) == len(report["runs"])
+        for row, run in zip(rows, report["runs"], strict=True):
+            assert row["value"] == ("" if run["value"] is None else str(run["value"]))
+            assert (row["ok"], row["warmup"]) == tuple("yes" if run[key] else "no" for key in ("ok", "warmup"))
+            assert row["unit"] == "µs"
+
+    @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r\n=1", " =1", "\uff1d1"])
+    def test_no_cell_is_a_formula(self, text: str) -> None:
+        report = sample("improved")
+        for run in report["runs"]:
+            run["host"] = text
+        rows = list(csv.DictReader(io.StringIO(render(report, "csv"))))
+        assert {row["host"] for row in rows} == {"'" + text.strip()}
+
+    def test_a_number_is_no_text(self) -> None:
+        assert cells.text_cell("app-1") == "app-1"
+        # a spreadsheet of a country with decimal commas begins a cell at a semicolon
+        assert cells.text_cell('x;=HYPERLINK("http://h")') == 'x;\'=HYPERLINK("http://h")'
+        assert cells.text_cell("=1; -2;3") == "'=1;' -2;3"
+        assert cells.text_cell(None) == ""
+
+    def test_no_runs_leave_the_header(self) -> None:
+        assert render(fleet(1), "csv") == ",".join(HEADER) + "\n"
+
+
+class TestMarkdown:
+    def test_it_says_verdict_reason_what_changed_and_who_is_missing(self) -> None:
+        text = render(sample("regressed"), "md")
+        assert text.startswith("# ▼ REGRESSED: Before/after report of change rps-everywhere\n")
+        assert WARNED in text
+        assert "TCP retransmits rose" in text
+        assert "erp7, erp8" in render(sample("mixed"), "md")
+        changed = text.partition("## What changed\n\n### rps on hsi0\n\n")[2]
+        assert changed.startswith("- **Hosts:** app1, app2\n") and "- **Took effect:** ✓ yes\n" in changed
+        assert "| running | rx-0 = 00000000 | rx-0 = 0000ffff |\n" in changed
+
+    def test_a_fleet_fits_a_ticket_and_says_what_is_left_out(self) -> None:
+        text = render(fleet(300), "md")
+        assert len(text) < 60_000
+        assert text.count("| All workloads of app") == 20
+        assert "300 rows of single hosts: 3 regressed, 297 improved. The first 20 are shown" in text
+        assert "**The 50 comparisons to look at first**" in text
+        assert text.index("REGRESSED |") < text.index("▲ IMPROVED |")
+
+    def test_the_pooled_rows_come_before_the_comparisons(self) -> None:
+        report = sample("improved")
+        report["pooled"][0]["deviations"] = [{"kind": "host", "name": "app2", "ratio": 0.9, "p": 0.001}]
+        before, _title, _comparisons = render(report, "md").partition("The gain says")
+        rows = before.partition("**All workloads together**")[2].splitlines()[4:]
+        names = [row.split(" (")[0] for row in rows if row]
+        assert names == [f"| All workloads of {name}" for name in ("2 hosts", "app1", "app2")]
+        assert "app2 differs: 10.0 % worse than the others." in rows[0]
+
+
+def show(item: dict[str, Any], *values: float) -> str:
+    """The drawing of one item on an axis of these values."""
+    return charts.RatioAxis(values or (0.9, 1.2), 5.0).show(item)
+
+
+class TestCharts:
+    def test_the_ratio_axis_is_logarithmic_and_holds_what_is_beyond(self) -> None:
+        axis = charts.RatioAxis([0.5, 2.0], 5.0)
+        assert axis.x(1.0) - axis.x(0.5) == pytest.approx(axis.x(2.0) - axis.x(1.0))
+        assert axis.x(100.0) == axis.right and axis.beyond(100.0)
+        assert axis.x(0.0) == axis.left and axis.beyond(0.0)
+        assert 1.0 in axis.ticks()
+        places = [axis.x(tick) for tick in axis.ticks()]
+        assert all(later - earlier >= 43.9 for earlier, later in zip(places, places[1:], strict=False))
+
+    def test_the_rows_that_decide_are_diamonds_on_top_and_every_row_has_its_gain_and_verdict(self) -> None:
+        report = sample("improved")
+        table = render(report, "html").partition('<table class="glance">')[2].partition("</table>")[0]
+        assert table.count('class="pooled ') == len(report["pooled"]) == 3
+        assert table.count('class="mark ') == len(report["comparisons"])
+        assert table.rindex('class="pooled ') < table.index('class="mark ')
+        assert table.count('<tr class="one">') == table.count("<tr") - 3, "one row decides"
+        for item in [*report["pooled"], *report["comparisons"]]:
+            assert f">{text.gain(item['ratio'])}</td>" in table and f"</span> {text.verdict_word(item)}</span>" in table
+        diamond = re.search(r'<path d="M([\d.]+) [\d.]+L([\d.]+) [\d.]+L([\d.]+) [^"]*" class="pooled', table)
+        low, middle, high = (float(place) for place in diamond.groups())  # type: ignore[union-attr]
+        assert low < middle < high  # as wide as the interval
+
+    def test_all_rows_share_a_band_and_a_line_of_no_change(self) -> None:
+        axis = charts.RatioAxis([0.5, 2.0], 5.0)
+        low, high = re.findall(r"var\(--band\) ([\d.]+)% ([\d.]+)%", axis.css("ratio"))[0]
+        assert float(low) < 100 * axis.x(1.0) / svg.STRIP < float(high)
+        source = render(sample("improved"), "html")
+        assert "tbody .ratio { background-image" in source and '<td class="drawn ratio"' in source
+
+    def test_an_interval_without_an_end_is_drawn_to_the_edge(self) -> None:
+        row = sample("improved")["pooled"][0]
+        edge = f"H{svg.STRIP - 12}.0"
+        open_end = show({**row, "high": None})
+        assert 'class="pooled improved"' in open_end and edge in open_end
+        assert 'class="pooled' not in show({**row, "ratio": None, "low": None, "high": None})
+        item = {**sample("improved")["comparisons"][0], "low": None, "high": None}
+        assert 'class="interval' not in show(item)
+        assert edge in show({**item, "low": 1.05})
+        assert text.interval({**item, "low": 1.05}) == "+5.0 % to open"
+
+    @pytest.mark.parametrize("name", ["incomparable", "unchanged"])
+    def test_without_any_ratio_nothing_is_drawn(self, name: str) -> None:
+        page = render(sample(name), "html")
+        drawn = name != "incomparable"
+        assert ('<table class="glance">' in page, "There is no ratio to draw" in page) == (drawn, not drawn)
+        assert ("Each mark is the ratio of after and before" in page) == drawn
+
+    def test_each_verdict_has_a_shape_of_its_own(self) -> None:
+        shapes = {re.search(r' d="([^"]*)"', charts.mark(word, 0, 0))[1] for word in text.VERDICT_STYLES}  # type: ignore[index]
+        assert len(shapes) == len(text.VERDICT_STYLES)
+
+    def test_every_run_has_its_mark(self) -> None:
+        report = sample("regressed")
+        item = next(c for c in report["comparisons"] if c["verdict"] == "REGRESSED")
+        runs = view.runs_of(held_runs(report), [view.key_of(item)])[view.key_of(item)]
+        drawn = run_chart.run_chart("x", item, runs)
+        paths = dict(re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn))
+        marks = {name: path.count("M") for path, name in paths.items()}
+        assert marks["warmup"] == sum(run["warmup"] for run in runs) == 12
+        assert marks["failed"] == sum(not run["ok"] for run in runs) == 1
+        assert marks["median"] == 12
+        assert marks["before"] + marks["after"] + marks.get("beyond", 0) == len(runs) - 13
+
+    def test_one_spike_does_not_flatten_the_others(self) -> None:
+        item = sample("improved")["comparisons"][0]
+        runs = [
+            {"phase": p, "round": 1, "run": n, "ok": True, "warmup": False, "value": 50.0 + n / 10, "started": None}
+            for p in ("before", "after")
+            for n in range(10)
+        ]
+        runs[3]["value"] = 5000.0
+        drawn = run_chart.run_chart("x", item, runs)
+        assert "1 run above the axis" in drawn
+        runs[3]["value"], runs[4]["value"] = 0.5, 0.6  # where higher is better, spikes go down
+        fallen = run_chart.run_chart("x", item, runs)
+        assert "2 runs below the axis" in fallen and "above" not in fallen
+        paths = dict(re.findall(r'<path d="([^"]*)" class="run (\w+)"', fallen))
+        marks = {name: path.count("M") for path, name in paths.items()}
+        assert (marks["beyond"], marks["before"], marks["after"]) == (2, 8, 10)
+        assert max(float(tick.replace(",", "")) for tick in re.findall(r"tick end\">([\d.,]+)<", drawn)) < 60
+
+    def test_text_and_attributes_are_escaped(self) -> None:
+        assert svg.el("text", "<b>&", id='"x"') == '<text id="&#34;x&#34;">&lt;b&gt;&amp;</text>'

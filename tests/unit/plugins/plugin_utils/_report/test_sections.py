@@ -1,16 +1,17 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What single sections of the report say: the decision, the experiment, the context, CPU cost, the commands."""
+"""What sections of the report say, in words: decision, pooled rows, experiment, context, CPU cost, commands."""
 
 from __future__ import annotations
 
 import html
+import math
 import re
 from typing import Any
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._pages import text
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import costs, view
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._report import costs, pooled, view
 from rendering import render
 from report_samples import fleet, sample
 
@@ -223,3 +224,209 @@ def test_a_fleet_can_be_filtered_by_what_occurs_in_it() -> None:
     assert page.count('<tr class="v-regressed">') == 5
     assert '<a href="#cap-all-1">' in page and 'id="cap-all-1"' in page
     assert 'class="filter"' not in render(sample("improved"), "html")
+
+
+ROW: dict[str, Any] = {
+    "contrast": "",
+    "scope": "site",
+    "host": None,
+    "hosts": 1,
+    "workloads": 7,
+    "unit": "rounds",
+    "rounds": 8,
+    "ratio": 1.031,
+    "low": 1.012,
+    "high": 1.05,
+    "confidence_pct": 99.78,
+    "verdict": "IMPROVED",
+    "deviations": [],
+    "more_rounds": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "title", "label"),
+    [
+        ({}, "All workloads of this host", "all workloads"),
+        ({"workloads": 1}, "The workload of this host", "all workloads"),
+        ({"hosts": 1000}, "All workloads of 1,000 hosts", "all 1,000 hosts"),
+        ({"scope": "host", "host": "app1"}, "All workloads of app1", "app1"),
+        ({"contrast": "every-4", "hosts": 3}, "every-4: all workloads of 3 hosts", "every-4"),
+        ({"contrast": "off", "scope": "host", "host": "app1"}, "off: all workloads of app1", "off, app1"),
+        ({"hosts": 0, "workloads": 0}, "All workloads", "all 0 hosts"),
+    ],
+)
+def test_a_row_names_its_scope(changes: dict[str, Any], title: str, label: str) -> None:
+    assert (pooled.title({**ROW, **changes}), pooled.label({**ROW, **changes})) == (title, label)
+
+
+def test_a_row_says_what_it_is_made_of_and_how_sure_it_is() -> None:
+    for changes, words in (
+        ({}, "7 workloads, 8 rounds per state"),
+        ({"hosts": 3, "unit": "hosts"}, "7 workloads, 3 hosts, 8 rounds per state"),
+        ({"workloads": 1, "unit": "starts", "rounds": 1}, "1 workload, 1 start per state"),
+    ):
+        assert pooled.extent({**ROW, **changes}) == words
+    # never rounded to certainty
+    levels = {99.78: "99.8 % interval", 95.0: "95 % interval", 99.96: "99.96 % interval", None: "interval"}
+    assert {level: pooled.level({**ROW, "confidence_pct": level}) for level in levels} == levels
+    figures = {1.105: "10.5 % better", 0.905: "9.5 % worse", 1.0004: "no different", None: text.DASH}
+    assert {ratio: text.better_by(ratio) for ratio in figures} == figures
+
+
+def test_deviations_are_one_sentence() -> None:
+    one = {"kind": "workload", "name": "app1 \u2192 app2, 1000B", "ratio": 1.1, "p": 0.001}
+    other = {"kind": "host", "name": "app3", "ratio": 0.9, "p": 0.001}
+    assert pooled.deviations(ROW) == ""
+    differs = "app1 \u2192 app2, 1000B differs: 10.0 % better than the others."
+    assert pooled.deviations({**ROW, "deviations": [one]}) == differs
+    unchanged = {**ROW, "verdict": "UNCHANGED", "deviations": [one]}
+    assert pooled.deviations(unchanged) == f"No change on the whole, but {differs}"
+    assert pooled.deviations({**ROW, "deviations": [one, other]}) == (
+        "2 parts differ from the others: app1 \u2192 app2, 1000B (10.0 % better), app3 (10.0 % worse)."
+    )
+    assert pooled.deviations({**ROW, "deviations": [other] * 12}).endswith(" and 4 more.")
+
+
+def test_the_rounds_to_add_are_said_once_in_the_next_steps() -> None:
+    report = sample("mixed")
+    report["pooled"][0]["more_rounds"] = 4
+    for row in report["pooled"][1:]:
+        row["more_rounds"] = 77
+    for item in report["comparisons"]:
+        item["rounds_needed"] = 8899
+    for form in ("html", "md"):
+        said = render(report, form)
+        assert said.count("more round") == 1 and "measure 2 more rounds of each state" in said
+        assert "77 more" not in said and "8899" not in said
+
+
+def test_the_control_of_a_host_is_said() -> None:
+    row = {**ROW, "control_ratio": 1.002, "control_low": None, "control_high": 1.014}
+    assert pooled.control(row) == "The control: +0.2 % (99 % interval open to +1.4 %)."
+    assert pooled.control({**ROW, "control_ratio": None}) == ""
+
+
+def test_hosts_come_worst_first_and_only_a_fleet_counts_them() -> None:
+    report = fleet(300)
+    rows = pooled.shown(report)
+    assert len(rows) == 21 and rows[0]["scope"] == "site"
+    assert [row["verdict"] for row in rows[1:5]] == ["REGRESSED"] * 3 + ["IMPROVED"]
+    assert pooled.host_counts(pooled.of_hosts(report)).startswith(
+        "300 rows of single hosts: 3 regressed, 297 improved."
+    )
+    assert pooled.host_counts(pooled.of_hosts(sample("improved"))) == ""
+
+
+def test_the_word_of_a_report_has_the_warnings_of_the_row_that_decides() -> None:
+    report = sample("improved")
+    report["warnings"] = ["a list of the report"]
+    report["comparisons"][0]["warnings"] = report["pooled"][1]["warnings"] = True
+    assert text.verdict_word(report) == "IMPROVED"
+    report["pooled"][0]["warnings"] = True
+    assert text.verdict_word(report) == "IMPROVED, WITH WARNINGS"
+    assert render(report, "md").startswith("# \u25b2 IMPROVED, WITH WARNINGS")
+
+
+def test_number() -> None:
+    unknown: list[object] = [None, math.nan, True, "51"]
+    assert [text.number(value) for value in unknown] == ["–"] * 4
+    shown = {0: "0", 51.234: "51.23", 0.01234: "0.0123", 123.456: "123.5", 38461.5: "38,462", 7.0e7: "70.00 M"}
+    shown |= {0.0: "0", 1.21e9: "1,210.0 M", -5.5: "−5.50", 1234: "1,234"}
+    assert {value: text.number(value) for value in shown} == shown
+
+
+def test_gain() -> None:
+    shown = {1.043: "+4.3 %", 0.98: "−2.0 %", 1.0001: "0.0 %", None: "–", math.inf: "–"}
+    assert {ratio: text.gain(ratio) for ratio in shown} == shown
+
+
+def test_one_line_has_single_blanks() -> None:
+    assert text.one_line(" a\n\n b\t c  d ") == "a b c d"
+
+
+@pytest.mark.parametrize(
+    ("raw", "cleaned"),
+    [
+        ("µs → ok", "µs → ok"),
+        ("a\x1b[31mb\x00\x7f\x85", "a[31mb"),
+        ("\u202e\u2066\u200b\ufeff\u00ad", "[U+202E][U+2066][U+200B][U+FEFF][U+00AD]"),
+        ("\u2028", "[U+2028]"),
+        ("\ud800\ufffe\U0001fffe", "\ufffd" * 3),
+        ("a\nb\tc\u00a0d", "a\nb\tc\u00a0d"),
+        (7, "7"),
+    ],
+)
+def test_clean(raw: object, cleaned: str) -> None:
+    assert text.clean(raw) == cleaned
+
+
+def test_opaque_shows_any_json_in_a_fixed_order() -> None:
+    assert text.opaque({"rx-10": "f", "rx-2": None, "on": True, "list": [1, {"a": 2}]}) == [
+        "list = 1, a = 2",
+        "on = yes",
+        "rx-2 = –",
+        "rx-10 = f",
+    ]
+    assert text.opaque(None) == text.opaque({}) == ["–"]
+
+
+def test_a_conflict_is_a_sentence() -> None:
+    conflict = {"what": "a rule", "file": "/etc/x", "line": 3, "wins": "yes"}
+    assert text.conflict_words(conflict) == "a rule (/etc/x, line 3), wins: yes"
+    assert text.conflict_words(dict(conflict, effect="hides CPUs")) == "a rule (/etc/x, line 3): hides CPUs"
+    assert text.conflict_words({"what": "a rule"}) == "a rule"
+    assert text.conflict_words({"file": "/etc/x"}) == "file = /etc/x"
+
+
+def test_names_are_sorted_as_people_count() -> None:
+    names = ["app10", "app2", "app1", "app02", "x" + "9" * 5000, "²"]
+    assert sorted(names, key=text.natural)[:4] == ["app1", "app02", "app2", "app10"]
+
+
+def test_moments_and_probabilities() -> None:
+    assert text.moment("2026-11-20T10:00:00.123456Z") == "2026-11-20 10:00:00 UTC"
+    assert text.moment("yesterday") == "yesterday"
+    assert text.moment(None) == "–"
+    assert [text.probability(p) for p in (0.0042, 0.0001, None)] == ["0.004", "< 0.001", "–"]
+
+
+def test_an_unknown_verdict_is_no_success() -> None:
+    assert text.verdict_of({"verdict": "SPLENDID"}).word == "NO DATA"
+    assert text.verdict_word({"verdict": "REGRESSED", "warnings": True}) == "REGRESSED"
+    assert text.verdict_word({"verdict": "IMPROVED", "warnings": ["a list of the report"]}) == "IMPROVED"
+
+
+def test_controls_stand_below_the_last_pair_of_their_host() -> None:
+    items = [
+        {**sample("improved")["comparisons"][0], "host": host, "peer": peer, "bytes": size, "control": not size}
+        for host, peer, size in [
+            ("a", "loopback", 0),
+            ("a", "c", 10),
+            ("a", "b", 10),
+            ("a", "b", 2),
+            ("z", "loopback", 0),
+        ]
+    ]
+    found = [(pair, [(i["peer"], i["bytes"]) for i in members]) for pair, members in view.by_pair(items)]
+    assert found == [
+        ("a → b", [("b", 2), ("b", 10)]),
+        ("a → c", [("c", 10), ("loopback", 0)]),
+        ("z → loopback", [("loopback", 0)]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("told", "first", "rest"),
+    [
+        ("All 8 hosts are confirmed.", "All 8 hosts are confirmed.", ""),
+        (f"{'x' * 100}; {'y' * 50}.", f"{'x' * 100};", f"{'y' * 50}."),
+        (f"Stopped: {'word ' * 40}end.", "Stopped:", f"{'word ' * 40}end."),
+        (f"{'word ' * 40}end.", ("word " * 25).strip(), f"{'word ' * 15}end."),
+        ("x" * 300, "x" * 128, "x" * 172),
+        ("\u202e" * 40, "[U+202E]" * 16, "[U+202E]" * 24),
+    ],
+)
+def test_a_headline_has_at_most_two_lines_and_loses_nothing(told: str, first: str, rest: str) -> None:
+    assert text.headline(told) == (first, rest)
+    assert len(first) <= text.MOST_OF_HEADLINE

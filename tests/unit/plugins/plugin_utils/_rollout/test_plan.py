@@ -15,7 +15,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import windows
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rollout_plans import APPS, made_plan, numbered
+from rollout_samples import APPS, made_plan, numbered
 
 NOW = datetime(2026, 11, 28, 20, 0, tzinfo=timezone.utc)
 GROUPS = {"erp": APPS[:6], "bw": [*APPS[5:9], "db1"], "dev": ["dev1"]}

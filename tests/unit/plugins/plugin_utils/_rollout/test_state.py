@@ -20,7 +20,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import 
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import plan as plans
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state as states
 from documents import places, put, schema_errors
-from rollout_plans import APPS, made_plan, numbered
+from rollout_samples import APPS, made_plan, numbered
 
 AT = "2026-11-28T21:00:00Z"
 NOW = datetime(2026, 11, 28, 20, 0, tzinfo=timezone.utc)
@@ -343,7 +343,9 @@ DAMAGE: list[tuple[list[Any], Any]] = [
     (["batches", 1, "ended"], None),
     (["batches", 1, "hosts", "app2", "outcome"], ["ok"]),
     (["runs", 0, "ended"], "later"),
-    (["runs", 0, "id"], ""),
+    (["runs", 0, "id"], "../up"),
+    (["runs", 0, "controller", "pid_namespace"], 7),
+    (["schema"], "zpower.sap_tuning/rollout/2"),
 ]
 
 
