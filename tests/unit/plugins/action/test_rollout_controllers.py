@@ -165,7 +165,7 @@ def test_a_rollout_of_0_9_0_goes_on(tmp_path: Path, here: Here, monkeypatch: pyt
 
 
 @pytest.mark.gate
-def test_of_two_starts_at_once_one_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_of_two_simultaneous_starts_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one begins while the first has read that there is no rollout, and has not written its own."""
     waiting, said = threading.Event(), []
     first, second, keep, sleep = Play(tmp_path), Play(tmp_path), action.keep, files.time.sleep
@@ -202,7 +202,7 @@ def test_of_two_starts_at_once_one_wins(tmp_path: Path, monkeypatch: pytest.Monk
     assert [run["controller"]["host"] for run in first.kept["runs"]] == ["awx-1"]
 
 
-def test_without_locks_it_is_said_once_and_still_one_wins(
+def test_without_locks_there_is_one_warning_and_still_one_start_wins(
     tmp_path: Path, here: Here, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_arguments: object) -> None:
@@ -238,7 +238,7 @@ def test_a_rollout_that_another_process_holds_is_one_sentence(play: Play, monkey
         play.begin("app1")
 
 
-def test_of_a_cut_state_nothing_is_believed(tmp_path: Path) -> None:
+def test_a_truncated_state_is_not_believed(tmp_path: Path) -> None:
     play = in_batch_2(tmp_path)
     path = tmp_path / "rollouts" / CHANGE / "rollout.json"
     whole = path.read_bytes()

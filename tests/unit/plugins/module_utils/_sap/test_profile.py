@@ -145,7 +145,7 @@ NO_DIRECTIVES = ["SETENV", "Execute", "a_PF", "rdisp/Execute_00", "Execute_00/x"
 
 
 @pytest.mark.parametrize("name", SPECIAL + NO_DIRECTIVES)
-def test_directives_are_no_parameters(name):
+def test_directives_are_not_parameters(name):
     assert is_directive(name) == (name in SPECIAL)
     profile = Profile(("%s = 1\n%s = 2\n" % (name, name)).encode("ascii"))
     assert profile.names() == ([] if name in SPECIAL else [name])
@@ -229,7 +229,7 @@ def test_our_block_ends_at_a_blank_line_or_a_comment_of_the_user(theirs):
     assert moved.data().decode("ascii") == ours + theirs + "\nc = 3\n"
 
 
-def test_a_line_of_an_earlier_change_is_changed_where_it_stands():
+def test_a_line_of_an_earlier_change_is_changed_in_place():
     profile = Profile(b"a = 1\n%s\nb = 2\nc = 3\n" % MARKER.encode("ascii"))
     for name in ("b", "c"):
         new = profile.changed({name: profile.wanted(name, "9")}, MARKER)
@@ -288,7 +288,7 @@ def test_lines_that_went_in_several_calls_come_back_in_their_order(names, betwee
 @pytest.mark.parametrize(
     "data, words", [(b"\n" * (256 * 1024 + 1), "more than 256 KiB"), (b"a = 1\n" * 101, "more than 100 lines set a:")]
 )
-def test_what_is_too_large_for_a_profile_is_not_taken_for_one(data, words):
+def test_what_is_too_large_for_a_profile_is_not_treated_as_one(data, words):
     with pytest.raises(HostError, match=words):
         Profile(data)
     assert Profile(data[: len(data) // 2]).data() == data[: len(data) // 2]
@@ -454,7 +454,7 @@ def test_new_lines_go_to_the_end_below_one_marker_and_away_again(generated, name
 @example((b"a = 1\nrdisp/vbname = 2", []), [{"a": None, "rdisp/vbname": None}])
 @example((b"#\n a =\nES/TABLE =", []), [{"a": None}, {"a": None, "ES/TABLE": None, "x y": "1"}])
 @example((b"#\nx y = 1\na = 2\n", []), [{"a": None}, {"x y": "3", "a": "1"}, {"x y": None}])
-def test_several_calls_and_their_way_back(generated, calls):
+def test_several_calls_and_their_rollback(generated, calls):
     """The first text of a parameter is from the call that first touched it, as in a journal."""
     profile, journal = Profile(generated[0]), {}
     for changes in calls:

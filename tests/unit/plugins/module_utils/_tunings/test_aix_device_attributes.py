@@ -267,7 +267,7 @@ def test_bad_input(host, devices, words):
 
 
 @pytest.mark.parametrize("devices, names", [({}, ["devices"]), ({"sys0": {"a": 1}, "ent0": {}}, ["ent0", "sys0"])])
-def test_a_host_that_is_no_aix_is_not_applicable(host, monkeypatch, devices, names):
+def test_a_host_that_is_not_aix_is_not_applicable(host, monkeypatch, devices, names):
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     result = run(host, devices=devices)
     assert verdicts(result) == dict.fromkeys(names, "not_applicable") and "AIX only" in result["tuning"][0]["reason"]
@@ -312,7 +312,7 @@ def test_on_tuned_off_and_back(partition):
     assert only(smc_r(partition, preset="disabled"))["verdict"] == "changed"
     assert partition.devices["smcr0"].stored["enabled"] == "0"
     assert len(partition.changes()) == 3
-    # the way back asks for nothing but the device
+    # the rollback asks for nothing but the device
     partition.level = "7100-03-04-1441"
     del partition.devices["ent0"], found["ent0"]
     assert only(smc_r(partition, state="restored"))["verdict"] == "changed"
@@ -352,7 +352,7 @@ def test_mistakes_are_refused(partition, asked, words):
     assert partition.changes() == []
 
 
-def test_what_someone_else_has_emptied_is_drift_and_no_error(partition):
+def test_what_someone_else_has_emptied_is_drift_and_not_an_error(partition):
     smc_r(partition, preset="enabled")
     with pytest.raises(InputError, match="ip_addr_list of smcr0 would be empty"):
         smc_r(partition, attributes={"ip_addr_list": ""})

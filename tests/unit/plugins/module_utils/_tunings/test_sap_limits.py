@@ -164,7 +164,7 @@ def test_files_of_version_0_1_0_are_taken_over_and_taken_back_without_a_journal(
     assert [back[path] for path in OLD] == ["changed"] * 2 and host.limits() == {}
 
 
-def test_the_way_back_of_one_profile_takes_the_files_of_its_readers(host):
+def test_the_rollback_of_one_profile_takes_the_files_of_its_readers(host):
     realtime(host)
     run(host, sid="PRD", instance="DEFAULT", parameters={"rdisp/mshost": "ascs"})
     run(host, state="restored", sid="PRD", instance="ASCS01")
@@ -217,7 +217,7 @@ def test_real_time_beside_others_takes_an_option(host, files, words, parameters)
             assert host.profiles() == before and host.limits() == {}
     result = realtime(host, parameters=parameters, accept_realtime=True)
     assert result["failed"] is False and host.profiles() != before and len(host.limits()) == 2
-    # a priority beside a scheduler that the profile has, and the way back
+    # a priority beside a scheduler that the profile has, and the rollback
     if words:
         high = run(host, True, sid="PRD", instance="D00", parameters={"rdisp/linux/os_priority": 50})
         assert high["failed"] and words in high["msg"]
