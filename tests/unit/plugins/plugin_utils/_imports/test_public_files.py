@@ -110,7 +110,7 @@ def of_sapcontrol(file, tmp_path):
 def of_devices(file, tmp_path):
     text = text_of(file)
     if "lsattr" in file:
-        return {one.name: one.settable for one in devices.parse_listing(text)}
+        return devices.parse_listing(text)
     found = [f"{one[0]} {one[1]}" for one in devices.parse_devices(text)]
     return {"devices": len(found), "first": found[0], "last": found[-1], "processors": count_processors(text)}
 
