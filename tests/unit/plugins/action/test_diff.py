@@ -256,7 +256,7 @@ def unite(results: Path, check: bool = False, **options: Any) -> dict[str, Any]:
     return run_action(evidence_unite, {"results": str(results), **options}, check)
 
 
-def test_files_that_were_brought_together_are_united_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_collected_files_are_united_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = folder.parents[1]
     assert unite(results, check=True, run="4711")["changed"]
     assert [path.name for path in folder.iterdir()] == ["slices"]
@@ -281,7 +281,7 @@ def test_files_that_were_brought_together_are_united_once(folder: Path, capsys: 
         ({"run": "5", "kind": "site"}, "site/run-5 has no slices"),
     ],
 )
-def test_what_cannot_be_united_is_told(tmp_path: Path, options: dict[str, str], said: str) -> None:
+def test_what_cannot_be_united_is_reported(tmp_path: Path, options: dict[str, str], said: str) -> None:
     with pytest.raises(AnsibleActionFail, match=said):
         unite(tmp_path / "results", **options)
     assert not (tmp_path / "results").exists()

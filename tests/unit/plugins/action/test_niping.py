@@ -356,7 +356,7 @@ def test_names_of_the_workloads_of_tools():
     assert names == ["openssl-aes-128-gcm-1024B"]
 
 
-def test_the_name_of_a_record_of_locks_is_that_of_the_module():
+def test_a_record_of_locks_has_the_name_of_the_module():
     assert names_of("enqt", session=LOCKS) == ["enqt-sd_benchmark"]
     assert names_of("enqt", session=LOCKS, load="create_locks", processes="5") == ["enqt-create_locks-x5"]
     assert names_of("enqt", session=None) == ["-sd_benchmark"]
@@ -371,7 +371,7 @@ def test_the_name_of_a_record_of_locks_is_that_of_the_module():
     assert [Tool(asked, None).name] == names_of("enqt", session=LOCKS, load="create_locks", processes=5)
 
 
-def test_options_that_are_no_dictionary():
+def test_options_that_are_not_a_dictionary():
     with pytest.raises(ValueError, match="'network' is of type .*str.* and we were unable to convert to dict"):
         names_of("measure_workload", workload="network", network="latency")
     with pytest.raises(ValueError, match="'connections' found in 'network' is of type .*str.* convert to int"):

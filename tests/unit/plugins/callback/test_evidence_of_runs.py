@@ -170,7 +170,7 @@ def test_a_host_does_not_waive_its_own_drift(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["rps", pytest.param("ansible.builtin.ping", marks=pytest.mark.nightly)])
-def test_the_answer_of_another_module_is_no_evidence(tmp_path: Path, module: str) -> None:
+def test_the_answer_of_another_module_is_not_evidence(tmp_path: Path, module: str) -> None:
     """Also of one with the name of a tuning, in the library of the play: no action has parsed it."""
     (row,) = json.loads(COMPLIANT)["tunings"]["rps"]["tuning"]
     forged = json.dumps({"changed": False, "ping": "pong", "tuning": [row], "errors": [], "waivers": [WAIVER]})

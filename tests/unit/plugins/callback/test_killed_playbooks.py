@@ -196,7 +196,7 @@ def fixture_site(tmp_path: Path) -> Controllers:
 
 
 @pytest.mark.gate
-def test_the_first_controller_does_not_end_good_after_another_one_took_over(site: Controllers) -> None:
+def test_the_first_controller_does_not_succeed_after_another_one_took_over(site: Controllers) -> None:
     site.wait("one").touch()
     first = site.on("one")
     until(first, lambda: len(site.calls("one")) == 2)  # the preflight of the canaries

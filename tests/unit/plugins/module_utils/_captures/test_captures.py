@@ -673,12 +673,12 @@ def test_long_names_of_each_format(tmp_path, format):
         ("/..", "/ is the running machine"),
     ],
 )
-def test_paths_that_are_no_capture(tmp_path, path, sentence):
+def test_paths_that_are_not_captures(tmp_path, path, sentence):
     assert re.search(sentence, runs.refusal(open_capture, os.path.join(str(tmp_path), path)))
 
 
 @pytest.mark.gate
-def test_long_lines_in_texts_take_no_long_time(tmp_path):
+def test_long_lines_in_texts_do_not_take_long(tmp_path):
     long = 4 * MIB
     listing = "l x " + " /sys/" * (long // 6) + "\n" + "l x" + 300 * (" /sys/a" * 1400 + "\nl x")
     texts = {

@@ -352,7 +352,7 @@ def test_the_resources_of_an_instance(resources, maintenance, more):
         (b" " * (5 << 20), "4 MiB"),
     ],
 )
-def test_what_is_no_configuration_is_refused(data, words, tmp_path):
+def test_an_invalid_configuration_is_refused(data, words, tmp_path):
     with pytest.raises(ValueError, match=words):
         parse_cib(data)
     # an active node whose configuration tells nothing

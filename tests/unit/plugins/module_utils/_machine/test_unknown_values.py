@@ -178,7 +178,7 @@ def test_links_in_a_circle_and_long_chains_and_targets_end(root):
     assert host.listdir("/etc/a") == []
 
 
-def test_only_files_of_a_bearable_size_are_read(root):
+def test_only_files_of_a_reasonable_size_are_read(root):
     os.mkfifo(str(root / "proc/sysinfo"))
     (root / "proc/cpuinfo").mkdir()
     with open(str(root / "proc/huge"), "wb") as stream:
@@ -224,7 +224,7 @@ def test_a_folder_that_cannot_be_listed(root, monkeypatch):
     assert host.summary() == ["cannot list /usr/sap: Permission denied"]
 
 
-def test_many_remarks_become_few(root):
+def test_many_remarks_are_merged_into_few(root):
     host = Failing(str(root))
     host.errors = {"/f%d" % number: errno.EIO for number in range(9)}
     for path in host.errors:

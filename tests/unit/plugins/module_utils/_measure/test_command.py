@@ -67,7 +67,7 @@ def test_a_figure_that_it_prints_decides():
     assert second.metric.name == "peak"
 
 
-def test_units_of_work_per_second():
+def test_units_of_work_are_counted_per_second():
     record = measured(options("true", units=500, unit="document", metric="units_per_s"))
     assert record["workload"]["metric"] == {"name": "units_per_s", "unit": "document/s", "better": "higher"}
     assert record["workload"]["unit"] == "document" and record["workload"]["params"]["units"] == 500

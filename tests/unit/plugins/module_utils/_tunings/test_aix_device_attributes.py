@@ -312,7 +312,7 @@ def test_on_tuned_off_and_back(partition):
     assert only(smc_r(partition, preset="disabled"))["verdict"] == "changed"
     assert partition.devices["smcr0"].stored["enabled"] == "0"
     assert len(partition.changes()) == 3
-    # the way back asks for nothing but the device
+    # the rollback asks for nothing but the device
     partition.level = "7100-03-04-1441"
     del partition.devices["ent0"], found["ent0"]
     assert only(smc_r(partition, state="restored"))["verdict"] == "changed"
@@ -352,7 +352,7 @@ def test_mistakes_are_refused(partition, asked, words):
     assert partition.changes() == []
 
 
-def test_what_someone_else_has_emptied_is_drift_and_no_error(partition):
+def test_what_someone_else_has_emptied_is_drift_and_not_an_error(partition):
     smc_r(partition, preset="enabled")
     with pytest.raises(InputError, match="ip_addr_list of smcr0 would be empty"):
         smc_r(partition, attributes={"ip_addr_list": ""})

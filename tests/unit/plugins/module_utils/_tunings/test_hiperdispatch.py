@@ -245,7 +245,7 @@ def test_a_kernel_that_says_1_without_siblings_is_not_believed(guest):
 
 @pytest.mark.parametrize("digit, together", [("0", True), ("1", False)])
 @pytest.mark.parametrize("wanted", [False, True])
-def test_siblings_at_odds_with_the_kernels_value_are_seen_and_no_obstacle_to_the_way_back(
+def test_siblings_at_odds_with_the_kernels_value_are_seen_and_no_obstacle_to_the_rollback(
     guest, digit, together, wanted
 ):
     guest.fill(TOPOLOGY, digit)
@@ -323,7 +323,7 @@ def test_the_command_line_is_the_next_boot_until_something_is_stored(guest, para
     assert topology(guest, check=True, sw_siblings=wanted)["verdict"] == "compliant"
 
 
-def test_a_guest_that_moved_to_an_lpar_still_gives_up_its_file(guest):
+def test_a_guest_that_moved_to_an_lpar_still_loses_its_file(guest):
     run_topology(guest)
     guest.fill("/proc/sysinfo", LPAR + FACILITY)
     assert topology(guest)["verdict"] == "compliant" and guest.exists(TOPOLOGY_SYSCTL)

@@ -110,7 +110,7 @@ def restart_service(host, number="00"):
     host.pass_time(3600)
 
 
-def test_restart_service_alone_brings_nothing_into_force(host):
+def test_restart_service_alone_activates_nothing(host):
     d00(host, parameters={BTC: 12})
     restart_service(host)
     assert host.answers["00"][BTC] == "12" and host.running["00"][BTC] == "8"

@@ -224,7 +224,7 @@ def test_long_round_trips_change_no_other_verdict(effect, word):
 
 
 @pytest.mark.parametrize("after", [{}, {"longer": -DOUBLE}, {"longer": THIRD}], ids=["same", "shorter", "a third"])
-def test_less_than_half_as_long_again_is_no_guard(after):
+def test_an_increase_of_less_than_half_does_not_trigger_a_guard(after):
     assert row_of(told(EIGHT, **after))["guards"] == []
 
 

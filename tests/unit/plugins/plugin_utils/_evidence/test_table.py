@@ -253,7 +253,7 @@ def test_a_waiver_accepts_it(verdict: str, strict: bool) -> None:
 
 
 @pytest.mark.parametrize("wanted", [{}, None, {"state": "observe", MAPS: "1"}])
-def test_what_was_not_asked_for_is_no_difference(wanted: object) -> None:
+def test_what_was_not_asked_for_is_not_a_difference(wanted: object) -> None:
     rows = [row("system_base", MAPS, "unsupported", wanted=wanted)]
     made = build(run(), ["app1"], {"app1": result("ok", "", rows, strict=("unsupported", "observed"))})
     assert made["result"] == "compliant"

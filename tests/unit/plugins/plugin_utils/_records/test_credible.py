@@ -172,7 +172,7 @@ def test_both_states_over_smc_differ_in_nothing_and_plain_tcp_is_not_worth_a_wor
 
 
 @pytest.mark.parametrize("links", [None, [], [SMCR], [SMCR, TCP]])
-def test_a_record_with_links_is_sound(links):
+def test_a_record_with_links_is_valid(links):
     record = records_of()[0]
     smc(*(links or ()))(record)
     assert validate(record) is None
@@ -180,7 +180,7 @@ def test_a_record_with_links_is_sound(links):
 
 
 @pytest.mark.parametrize("links", [7, "SMCR", [7], [{"mode": 7}], [{"mode": "SMCR", "fallback": ["no"]}]])
-def test_links_of_another_kind_are_turned_away(links):
+def test_links_of_another_kind_are_rejected(links):
     record = records_of()[0]
     record["runs"][1]["links"] = links
     assert "runs[1].links" in str(validate(record))

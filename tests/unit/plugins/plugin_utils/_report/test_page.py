@@ -120,7 +120,7 @@ WARNED = "IMPROVED, WITH WARNINGS"
 
 
 @pytest.mark.parametrize("form", RENDERERS)
-def test_half_a_pair_and_control_characters_spoil_no_format(form: str) -> None:
+def test_unpaired_surrogates_and_control_characters_break_no_format(form: str) -> None:
     report = sample("mixed")
     report["headline"] = report["comparisons"][0]["reason"] = "half a \ud83d pair, \ufffe and \x00"
     report["comparisons"][0]["unit"] = report["headline"]

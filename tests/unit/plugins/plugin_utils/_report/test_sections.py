@@ -260,7 +260,7 @@ def test_a_row_names_its_scope(changes: dict[str, Any], title: str, label: str) 
     assert (pooled.title({**ROW, **changes}), pooled.label({**ROW, **changes})) == (title, label)
 
 
-def test_a_row_says_what_it_is_made_of_and_how_sure_it_is() -> None:
+def test_a_row_says_what_it_contains_and_how_certain_it_is() -> None:
     for changes, words in (
         ({}, "7 workloads, 8 rounds per state"),
         ({"hosts": 3, "unit": "hosts"}, "7 workloads, 3 hosts, 8 rounds per state"),
@@ -391,7 +391,7 @@ def test_moments_and_probabilities() -> None:
     assert [text.probability(p) for p in (0.0042, 0.0001, None)] == ["0.004", "< 0.001", "–"]
 
 
-def test_an_unknown_verdict_is_no_success() -> None:
+def test_an_unknown_verdict_is_not_a_success() -> None:
     assert text.verdict_of({"verdict": "SPLENDID"}).word == "NO DATA"
     assert text.verdict_word({"verdict": "REGRESSED", "warnings": True}) == "REGRESSED"
     assert text.verdict_word({"verdict": "IMPROVED", "warnings": ["a list of the report"]}) == "IMPROVED"
