@@ -297,7 +297,7 @@ class Rps(Tuning):
 
 
 class FlowEntries(SysctlTuning):
-    """The part of the tuning that is the flow table of Receive Flow Steering, of which a system has one."""
+    """The part of the tuning that is the flow table of Receive Flow Steering, one for the whole system."""
 
     name = "rps"
     subject = FLOW_ENTRIES

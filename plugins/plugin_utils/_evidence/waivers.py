@@ -60,13 +60,13 @@ def parse(
     latest: str = "",
     broad_ones: bool = True,
     groups: Mapping[str, Collection[str]] | None = None,
-    today: datetime.date = DAY,
+    today: datetime.date | None = None,
 ) -> tuple[list[WaiverUse], list[str]]:
     """Return the waivers of one value of the variable, and one sentence for each mistake, also of a limit of the site.
 
     ``tunings``: the known names, to tell misspelt ones; empty if unknown. ``latest``: the last day that a waiver may
     name (ISO 8601), empty for any. ``broad_ones``: whether a waiver may fit every subject or every host. ``groups``: of
-    the inventory, unless this controller knows a part of it only.
+    the inventory, unless this controller knows a part of it only. ``today``: by default :data:`DAY`.
     """
     if value is None:
         return [], []
@@ -76,7 +76,7 @@ def parse(
     mistakes: list[str] = []
     for number, item in enumerate(value, 1):
         where = f"{VARIABLE}, entry {number}"
-        waiver, wrong = _waiver(item, tunings, groups or {}, today)
+        waiver, wrong = _waiver(item, tunings, groups or {}, today or DAY)
         fits = "" if broad_ones or waiver is None else broad(waiver)
         if waiver and latest and waiver["until"] > latest:
             wrong.append(f"until is {waiver['until']}; {LONGEST_DAYS} allows {latest} at the latest")
