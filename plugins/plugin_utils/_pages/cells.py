@@ -18,18 +18,14 @@ def cells(values: Iterable[object]) -> str:
 
 def cell(value: object) -> str:
     """A cell; numbers are written unchanged, and unknown values are empty."""
-    return str(value) if isinstance(value, (int, float)) else _quoted(value)
+    return str(value) if isinstance(value, (int, float)) else _text_cell(value)
 
 
 @functools.lru_cache(maxsize=4096)
-def _quoted(value: object) -> str:
-    text = text_cell(value)
-    return '"{}"'.format(text.replace('"', '""')) if '"' in text or "," in text else text
-
-
-def text_cell(value: object) -> str:
+def _text_cell(value: object) -> str:
     """A text on one line; an apostrophe in front keeps a spreadsheet from reading it as a formula.
 
     In many countries, a spreadsheet begins a new cell at a semicolon.
     """
-    return "" if value is None else _FORMULA.sub("'", one_line(value))
+    text = "" if value is None else _FORMULA.sub("'", one_line(value))
+    return '"{}"'.format(text.replace('"', '""')) if '"' in text or "," in text else text

@@ -184,11 +184,11 @@ class TestCsv:
         assert {row["host"] for row in rows} == {"'" + text.strip()}
 
     def test_a_number_is_no_text(self) -> None:
-        assert cells.text_cell("app-1") == "app-1"
+        assert cells.cell("app-1") == "app-1"
         # a spreadsheet of a country with decimal commas begins a cell at a semicolon
-        assert cells.text_cell('x;=HYPERLINK("http://h")') == 'x;\'=HYPERLINK("http://h")'
-        assert cells.text_cell("=1; -2;3") == "'=1;' -2;3"
-        assert cells.text_cell(None) == ""
+        assert cells.cell('x;=HYPERLINK("http://h")') == '"x;\'=HYPERLINK(""http://h"")"'
+        assert cells.cell("=1; -2;3") == "'=1;' -2;3"
+        assert cells.cell(None) == ""
 
     def test_no_runs_leave_the_header(self) -> None:
         assert render(fleet(1), "csv") == ",".join(HEADER) + "\n"
