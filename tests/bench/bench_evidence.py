@@ -15,7 +15,7 @@ from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import
 
 
 def figures() -> Iterator[dict[str, Any]]:
-    rendered(10)  # imports and caches are not what is measured
+    rendered(10)  # not to measure imports and caches
     few, many = rendered(100), rendered(1000)
     ratio = round(many.formats / many.json_dump, 1)
     yield {"name": "evidence_1000_hosts_over_json", "value": ratio, "unit": "times json.dump", "goal": "<= 6"}

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whole reports of sites of which parts do better or worse than the rest, with workloads of different speed."""
+"""Whole reports of sites whose parts do better or worse than the rest, with workloads of different speed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Plan(NamedTuple):
 
 
 def odd_workload(plan: Plan, seed: str) -> int:
-    """Of speeds that were given the one in the middle, else any."""
+    """The middle one of given speeds, else any."""
     count = len(plan.speeds) or plan.drawn
     return count // 2 if plan.speeds else int(generator(f"odd {seed}").integers(count))
 
@@ -155,7 +155,7 @@ def experiment(gain: float, number: int) -> Seen:
 def renamed(share: float, number: int) -> Seen:
     """Six hosts of one order, 10 % better, that lost this share of their rounds.
 
-    ``other``: with other names the figures differ. ``missed``: the interval has not the truth.
+    ``other``: with other names the figures differ. ``missed``: the interval does not cover the true value.
     """
     seed = f"renamed {share} {number}"
     rng = generator(seed)
@@ -172,7 +172,7 @@ def renamed(share: float, number: int) -> Seen:
 
 
 def of_sites(ask: Callable[..., Outcome]) -> Iterator[Goal]:
-    """Sites of which a part does better or worse than the rest."""
+    """Sites whose parts do better or worse than the rest."""
     tenth = Plan(speeds=SPEEDS, gain=0.12, odd=-0.1)
     cells = [ask(sites, plan, experiments=100) for plan in (tenth, tenth._replace(hosts=5))]
     what = "7 workloads of 50 to 800 µs, all 12 % better, the middle one 10 % worse"

@@ -53,7 +53,7 @@ def _word(host: Host, done: int, end: int) -> str:
 
 @many
 def calibrated(kind: str, number: int) -> Seen | None:
-    """A measurement without a change, as long as a calibration says that it takes; None if it says over 32 rounds."""
+    """A measurement without a change, of the length that a calibration asks for; None if that is over 32 rounds."""
     seed = f"calibrated {kind} {number}"
     rng = generator(seed)
     values = KINDS[kind](rng, 1, CALIBRATED)[0].tolist()

@@ -84,7 +84,7 @@ LEVELS = {"50 and 500": ((50.0, 10, 5), (500.0, 5, 10)), "100 and 120": ((100.0,
 
 @many
 def restarts(levels: str, change: float, number: int) -> Seen:
-    """Hosts of different levels with one round per start; ``held``: the interval has the truth."""
+    """Hosts of different levels with one round per start; ``held``: the interval covers the true value."""
     rng = generator(f"restarts {levels} {number}")
     strata = [
         tuple(level * np.exp(-rng.normal(worth, 0.03, count)) for count, worth in ((before, 0.0), (after, change)))
@@ -150,7 +150,7 @@ def of_clocks(ask: Ask) -> Iterator[Goal]:
 
 @many
 def summed(changes: int, session: float, effect: float, number: int) -> Seen:
-    """Changes of 8 rounds with 2 % noise, each in a session that is worth something of its own."""
+    """Changes of 8 rounds with 2 % noise, each in a session with a level of its own."""
     rng = generator(f"summed {changes} {session} {number}")
     entries = []
     for level in rng.normal(0.0, session, changes):
@@ -233,7 +233,7 @@ def of_harm(ask: Ask) -> Iterator[Goal]:
 
 @many
 def drawn(count: int, number: int) -> Seen:
-    """Hosts with random orders and recorded seeds, of which any is taken for blocks at the first look."""
+    """Hosts with random orders and recorded seeds: whether any is taken for blocks at the first look."""
     rounds = looks.LOOKS[0].rounds
     weak = False
     for name in range(count):

@@ -287,7 +287,7 @@ def longest(rng: np.random.Generator, tail: str, series: int, rounds: int) -> Lo
 
 @many
 def starts(per_state: int, rounds: int, spread: float, change: float, known: bool, number: int) -> Seen:
-    """States that are reached by a restart; each start is worth something of its own.
+    """States that are reached by a restart; each start has a level of its own.
 
     ``per_state`` starts of ``rounds`` rounds each, in random order; ``known``: the records name the starts.
     """

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A connection whose hosts only answer, so that their CPU time is not taken from the controller's machine.
+"""A connection whose hosts only answer, so that their CPU time is not spent on the controller's machine.
 
 A module runs here the first time that it is sent. Its answer is kept in the folder CANNED_ANSWERS and is that of every
 host from then on, half a second after each question, as from a host that needs time.
@@ -35,7 +35,7 @@ class Connection(ConnectionBase):
         if "AnsiballZ_" in cmd and "chmod" not in cmd:
             time.sleep(ANSWERED_AFTER_S)
             return 0, self._kept(cmd).read_bytes(), b""
-        # the names of the home and of a new temporary folder are all that Ansible wants to hear otherwise
+        # otherwise Ansible only asks for the home and for a new temporary folder
         folder = re.search(r"ansible-tmp-[0-9.-]+", cmd)
         return 0, f"{folder[0]}=/root/.ansible/tmp/{folder[0]}".encode() if folder else b"/root", b""
 

@@ -11,7 +11,7 @@ import re
 import machine
 from machine import Refusal
 
-# Which of these texts no source confirms, README.md says.
+# README.md says which of these texts no source confirms.
 NO_DEVICE = "%s: 0514-519 The following device was not found in the customized device configuration database: %s\n"
 NO_ATTRIBUTE = '%s: 0514-528 The "%s" attribute does not exist in the predefined device configuration database.\n'
 NO_LEGAL = "lsattr: 0514-521 Cannot find information in the predefined device configuration database.\n"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make a host of the lab, which has mounts of its own, look like AIX to programs: it is none, see README.md.
+"""Make a host of the lab, which has mounts of its own, look like AIX to programs: it is not AIX, see README.md.
 
     install.py <name> <address> <interpreter>
 
@@ -16,7 +16,7 @@ import commands
 import machine
 
 COVERED = "/run/standin"
-# What Linux has and AIX does not, as far as this collection would look at it.
+# What Linux has and AIX lacks, as far as this collection looks at it.
 LINUX_ONLY = ("chcpu", "cpuplugd", "ip", "lscpu", "smcd", "smcr", "smcss", "ss", "sysctl", "systemctl", "udevadm")
 PYTHON = """\
 #!/bin/sh
@@ -40,7 +40,7 @@ def mount(*words):
 
 
 def cover(folder):
-    """Put a folder in memory over one of the machine's, with a link to everything that is in that."""
+    """Put a folder in memory over one of the machine's, with a link to everything in it."""
     hidden = COVERED + folder
     os.makedirs(hidden)
     mount("--bind", folder, hidden)
@@ -73,7 +73,7 @@ def main(name, address, interpreter):
     os.makedirs("/etc/tunables")
     with open("/etc/tunables/nextboot", "w") as stream:
         stream.write(NEXT_BOOT)
-    # AIX's /proc holds processes and nothing else; /sys it has not
+    # AIX's /proc holds only processes, and AIX has no /sys
     for folder in ("/proc", "/sys"):
         mount("--bind", "-o", "ro", empty, folder)
     for command, (folder, _function) in commands.COMMANDS.items():

@@ -141,7 +141,7 @@ def note(argv):
 
 
 def configure(found):
-    """The device takes over what the ODM holds for it."""
+    """The device gets the values of the ODM."""
     for attribute in found["attributes"].values():
         attribute["in_force"] = attribute["odm"]
 

@@ -38,7 +38,7 @@ def live_statistics(server, orders, interval):
 
 
 def sd_benchmark(server, orders, seconds):
-    """Locks of an order are set and released; one stays where the load is ended before its time."""
+    """Locks of an order are set and released; one stays if the load is ended early."""
     ends, number = time.monotonic() + seconds, 0
     while time.monotonic() < ends or orders.get("hang"):
         held = [dict(OWNER, owner1="sd%d" % os.getpid(), argument="%d.%d" % (number, part)) for part in range(3)]

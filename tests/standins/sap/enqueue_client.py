@@ -3,7 +3,7 @@
 """What the stand-ins enqt and enq_admin share: the way to the enqueue server stand-in of a profile.
 
 It is where enque/serverhost says, at port 32<instance number>, or at standin/enqueue_port, which only these know.
-ENQ_STANDIN_ORDERS in the environment names a file with what a test wants to go wrong, {"hang": true} for one.
+ENQ_STANDIN_ORDERS in the environment names a file with what should go wrong in a test, {"hang": true} for one.
 """
 
 import json

@@ -91,7 +91,7 @@ class Client(socketserver.StreamRequestHandler):
             self.wfile.write(json.dumps(answer).encode() + b"\n")
 
     def do_set(self, enqueue, asked):
-        """count locks of one pattern, in which %u is a running number; all or as many as go."""
+        """count locks of one pattern, in which %u is a running number; all or as many as fit."""
         done = 0
         for lock in self._locks(asked):
             problem = enqueue.set(lock)

@@ -117,7 +117,7 @@ class Place:
         self.state = os.path.join(self.work, "standin")
 
     def orders(self):
-        """What a test wants to go wrong: orders.json in the state folder, {} where there is none.
+        """What should go wrong in a test: orders.json in the state folder, {} where there is none.
 
         {"dies": {"name": parameter, "value": the value with which disp+work ends soon after its start},
         "stop_hangs": true where disp+work does not end when it is told to,

@@ -6,7 +6,7 @@
 
 Parameters: one value a line. A profile that is not named by its absolute path, or that the caller may not read, is not
 read, as the first line then says.
-check: a line an error (a number that is none) or a warning (a parameter that this kernel does not know).
+check: a line for each error (an invalid number) or warning (a parameter that this kernel does not know).
 """
 
 import os

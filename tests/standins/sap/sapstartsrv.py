@@ -5,8 +5,8 @@
     sapstartsrv pf=<profile>      serve the instance of this profile in the foreground, as <sid>adm
 
 It answers the sapcontrol stand-in on the local socket of the instance, starts what Start_Program_NN of the profile
-names as processes of their own, see sap_process.py, and knows of them what /proc says. Parameters it tells from its own
-start on, whatever the instance runs with. RestartService ends it with RESTART; whoever started it starts it again.
+names as processes of their own, see sap_process.py, and knows of them what /proc says. It reports parameters as of
+its own start, whatever the instance runs with. RestartService ends it with RESTART; whoever started it starts it again.
 """
 
 import contextlib
@@ -53,7 +53,7 @@ def stamp(pid):
 
 
 class Instance:
-    """One instance: what its profiles said when this service was started, and what became of its processes."""
+    """One instance: what its profiles said when this service was started, and the state of its processes."""
 
     def __init__(self, profile):
         self.profile = profile
@@ -164,7 +164,7 @@ class Request(socketserver.StreamRequestHandler):
     def handle(self):
         instance = self.server.instance
         line = self.rfile.readline()
-        if not line:  # somebody only wanted to know whether this listens
+        if not line:  # a check whether this listens
             return
         asked = json.loads(line.decode())
         credentials = self.request.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
@@ -195,7 +195,7 @@ class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         if os.path.exists(path):
             os.unlink(path)
         super().__init__(path, Request)
-        os.chmod(path, 0o666)  # who asks is looked at in handle()
+        os.chmod(path, 0o666)  # handle() checks who asks
 
     def handle_error(self, request, client_address):
         """A client that has not waited for its answer is not an error."""

@@ -107,7 +107,7 @@ def test_which_runs_are_meant(results: Path, start: Any, end: Any, pair: tuple[i
 
 
 def test_a_weekday_never_means_today(results: Path) -> None:
-    """On a Friday, "since Friday" means a week."""
+    """On a Friday, "since Friday" means a week ago."""
     message = refused(results, **{"from": "friday"})
     assert message.startswith(
         "from is 'friday', which fits no finished run; the newest runs in results/verify are 2026"

@@ -97,7 +97,7 @@ def test_too_few_rounds_are_reported_and_not_refused(tmp_path: Path) -> None:
     assert planned(tmp_path, rounds=6, max_rounds=8)["remarks"] == []
 
 
-def test_the_same_command_goes_on_after_what_is_measured_until_there_is_a_winner(tmp_path: Path) -> None:
+def test_the_same_command_continues_after_what_is_measured_until_there_is_a_winner(tmp_path: Path) -> None:
     planned(tmp_path)
     measured(tmp_path, STEPS[:5])
     result = planned(tmp_path)
@@ -198,7 +198,7 @@ def test_another_plan_under_the_same_name_is_refused(tmp_path: Path, other: dict
         ({"factors": [{"name": "p", "levels": [{"name": "b", "vars": ["rps_every"]}]}]}, "dict"),
     ],
 )
-def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path: Path, given: dict[str, Any], sentence: str) -> None:
+def test_bad_input_gets_one_sentence_and_leaves_nothing(tmp_path: Path, given: dict[str, Any], sentence: str) -> None:
     with pytest.raises(AnsibleActionFail, match=sentence):
         planned(tmp_path, **given)
     assert list(tmp_path.iterdir()) == []

@@ -85,7 +85,7 @@ def of_program(**more: Any) -> dict[str, Any]:
         ({"tags": ("rps", "smc_r")}, "--tags rps,smc_r would leave the measurement out"),
     ],
 )
-def test_what_cannot_be_measured_is_one_sentence(tmp_path: Path, arguments: dict[str, Any], sentence: str) -> None:
+def test_what_cannot_be_measured_gets_one_sentence(tmp_path: Path, arguments: dict[str, Any], sentence: str) -> None:
     with pytest.raises(AnsibleActionFail, match=f"^{sentence}"):
         check(tmp_path, **arguments)
 

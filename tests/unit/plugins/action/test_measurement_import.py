@@ -212,7 +212,7 @@ def test_variables_work_too_and_rows_may_name_their_change(folder):
         ({"rows": [{"phase": "before"}], "defaults": {"hots": "x"}}, "there is no field hots; did you mean host"),
     ],
 )
-def test_what_cannot_be_used_is_one_sentence(folder, arguments, said):
+def test_what_cannot_be_used_gets_one_sentence(folder, arguments, said):
     with pytest.raises(AnsibleActionFail, match=said):
         run(**arguments)
 

@@ -80,7 +80,9 @@ def test_what_the_task_leaves_out_are_the_variables_of_the_role(play: Play) -> N
         ({"time_zone": "Mars/Olympus"}, "Mars/Olympus"),
     ],
 )
-def test_a_mistake_is_one_sentence_before_anything_is_kept(play: Play, options: dict[str, Any], sentence: str) -> None:
+def test_a_mistake_gets_one_sentence_before_anything_is_kept(
+    play: Play, options: dict[str, Any], sentence: str
+) -> None:
     with pytest.raises(AnsibleActionFail, match=re.escape(sentence)):
         play.plan(**options)
     play.hosts["app3"]["zpower_tunings"] = ["rsp"]
@@ -285,7 +287,7 @@ def test_a_batch_that_has_begun_goes_on_when_the_window_closes(play: Play, monke
         play.begin("app2", "app3")
 
 
-def test_a_second_start_goes_on_after_the_last_good_batch(play: Play) -> None:
+def test_a_second_start_continues_after_the_last_good_batch(play: Play) -> None:
     in_batch_2(play)
     play.killed()
     decided = play.plan()

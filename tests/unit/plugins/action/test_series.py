@@ -215,7 +215,7 @@ def test_an_impossible_scaling_is_one_sentence(table: Path, arguments: dict[str,
         (ValueError("one\nline"), "one line"),
     ],
 )
-def test_an_error_while_an_action_acts_is_its_sentence(
+def test_an_error_of_an_action_is_its_message(
     table: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, sentence: str
 ) -> None:
     monkeypatch.setattr(measurement_scaling, "scaling", Mock(side_effect=error))

@@ -55,7 +55,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, **answer: Any) -> None:
-    """The host answers each call of the module so."""
+    """The answer of the host to each call of the module."""
     answer = {"changed": False, "tunings": {}, **answer}
     monkeypatch.setattr(tunings.ActionModule, "_execute_module", lambda *_arguments, **_more: answer)
 
@@ -87,7 +87,7 @@ def of_role(calls: list[dict[str, Any]], name: str, **variables: Any) -> dict[st
 
 
 def test_a_rollback_covers_the_journal_and_not_only_what_is_asked_for(calls: list[dict[str, Any]]) -> None:
-    """A tunable that has left the inventory is in the journal still."""
+    """A tunable that has left the inventory is still in the journal."""
     asked = {
         "aix_tunables_values": {"no.tcp_fastlo": {"value": 1, "reason": "trial"}},
         "aix_device_attributes_devices": {"sys0": {"maxuproc": 4096}},

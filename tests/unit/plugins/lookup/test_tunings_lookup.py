@@ -41,7 +41,7 @@ def test_choose(chosen, names):
         (["rsp"], "there is no tuning 'rsp': zpower_tunings takes a, b, or all"),
     ],
 )
-def test_what_cannot_be_chosen_is_one_sentence(chosen, words):
+def test_what_cannot_be_chosen_gets_one_sentence(chosen, words):
     with pytest.raises(ValueError, match="^" + words.replace("(", "\\(")):
         choose(chosen, ["a", "b"])
 

@@ -94,7 +94,7 @@ def test_a_journal_that_cannot_be_understood_is_never_overwritten(host, text):
     assert host.read(FOLDER + "/rps.json") == text
 
 
-def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
+def test_a_folder_that_cannot_be_made_gets_one_sentence(tmp_path):
     (tmp_path / "var").write_text("a file where a folder should be")
     sentence = refusal(opened, Host(str(tmp_path)))
     assert sentence.startswith("nothing was changed: cannot keep a journal in " + FOLDER)

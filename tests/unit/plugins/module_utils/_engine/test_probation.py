@@ -107,7 +107,7 @@ def test_a_host_with_only_a_probation_is_not_unused(host, call):
         ({"checkpoint": "probation"}, "checkpoint: 'probation' is kept for values on probation"),
     ],
 )
-def test_bad_input_is_one_sentence_and_changes_nothing(host, call, arguments, words):
+def test_bad_input_gets_one_sentence_and_changes_nothing(host, call, arguments, words):
     result = call(**arguments)
     assert result["failed"] and result["msg"].startswith(words)
     assert masks(host) == ["0", "0"] and not host.exists(FOLDER)

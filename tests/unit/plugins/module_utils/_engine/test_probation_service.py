@@ -306,7 +306,7 @@ def test_without_room_for_its_files_nothing_is_changed(host, call, where):
     assert everything(host) == before and not host.exists(FOLDER)
 
 
-def test_leftovers_elsewhere_are_no_unused_tuning_and_go_with_the_next_run(host, call, monkeypatch):
+def test_leftovers_elsewhere_are_not_an_unused_tuning_and_go_with_the_next_run(host, call, monkeypatch):
     before = everything(host)
     call(host, confirm_within=LONG)
     host.systemd.shutdown()
@@ -415,7 +415,7 @@ def test_only_after_a_reboot_the_clock_counts_and_never_more_than_was_granted(
     assert left is None or lease._left() == left
 
 
-def test_the_end_is_shown_by_the_clock_that_the_administrator_sees_and_does_not_tremble(lease, clock):
+def test_the_end_is_shown_by_the_clock_of_the_host_and_is_stable(lease, clock):
     ends = lease.ends()
     clock.wall += 0.4
     assert lease.ends() == ends

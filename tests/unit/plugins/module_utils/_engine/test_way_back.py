@@ -266,7 +266,7 @@ def test_an_interface_that_nobody_names_any_more_is_drifted_with_the_command(hos
     assert only(run(host, check=True, interfaces=["hsi1"]))["verdict"] == "compliant"
 
 
-def test_a_value_of_a_subject_that_is_asked_for_otherwise(host):
+def test_a_value_of_a_subject_that_is_now_requested_differently(host):
     run(host, flow_cnt=1024)
     record = only(complete(host))
     assert record["verdict"] == "drifted"
@@ -295,7 +295,7 @@ def test_rollback_takes_out_a_rule_that_no_journal_knows_and_says_what_is_not_kn
     assert not host.exists(RULES)
 
 
-def test_a_moved_guest_shows_what_is_left_of_it(tmp_path):
+def test_a_moved_guest_shows_what_is_left_on_it(tmp_path):
     host = SmcHost(tmp_path)
     params = dict(settings={"wmem": 262144}, state="present", force=False)
     runner(smc_sysctls.SmcSysctls)(host, **params)

@@ -38,7 +38,7 @@ def ended(pid):
 
 
 def answer_of(act):
-    """What act() returns in a fork, as JSON, so that it can do what a test cannot."""
+    """What act() returns in a fork, as JSON, so that it can do what a test must not do itself."""
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -134,7 +134,7 @@ def test_a_program_has_no_input_and_no_open_file(tmp_path):
         text = "import os, sys; print(sys.stdin.read(), [os.readlink('/proc/self/fd/%d' % n) for n in range(3, 64)"
         text += " if os.path.exists('/proc/self/fd/%d' % n) and 'secret' in os.readlink('/proc/self/fd/%d' % n)])"
         assert Host().run([sys.executable, "-c", text]).out == " []\n"
-    # nor does it work in the working directory of this process, which may belong to another user
+    # nor does it use the working directory of this process, which may belong to another user
     assert [Host().run(["pwd"]).out, programs.ask(["/bin/pwd"])] == ["/\n"] * 2
 
 

@@ -54,7 +54,7 @@ def host(reachable):
 
 
 def secret(host):
-    """All that must stay as it is of root's file."""
+    """Everything about root's file that must not change."""
     path = host.path("/secret")
     found = os.stat(path)
     with open(path, "rb") as stream:
@@ -141,7 +141,7 @@ def test_the_process_ends_with_the_one_that_it_works_for(host):
 
 
 def ran(code, *around):
-    """What a new Python does with this code, started by the words around."""
+    """What a new Python, started by these words, does with this code."""
     collections = os.path.abspath(_host.__file__).split("ansible_collections")[0]
     argv = list(around) + [sys.executable, "-c", "import sys; sys.path.insert(0, %r)\n%s" % (collections, code)]
     return subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)

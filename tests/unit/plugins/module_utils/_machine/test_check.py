@@ -94,7 +94,7 @@ def test_new_kernels_can_switch_at_once(smt, threads, wanted, control, remark):
     assert [text.endswith(remark) for text in found["remarks"]] == ([True] if remark else [])
 
 
-def test_unknown_threads_are_no_number(smt):
+def test_unknown_threads_are_not_a_number(smt):
     tree = {"/proc/sysinfo": "Type: 8561\n", "/sys/devices/system/cpu/online": "garbage\n"}
     assert smt(tree)["reason"] == "an unknown number of an unknown number possible threads per core"
     assert smt(tree, 2)["verdict"] == "drifted"

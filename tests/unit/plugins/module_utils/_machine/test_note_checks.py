@@ -156,7 +156,7 @@ def test_the_lowest_limit_of_any_process_counts_and_is_named(machine):
         process(8, limits(1024, 524288), program="/usr/sap/PRD/D00/exe/gwrd"),
         process(9, limits(1024, 1048576), program="icman"),
         process(10, limits("unlimited", "unlimited"), program="/usr/sap/PRD/D00/exe/sapstartsrv"),
-        # another user's, with the name of the instance's
+        # another user's process with the name of the instance's
         process(11, limits(1, 1), uid=65534),
     )
     found = rows(host)["nofile"]
@@ -177,7 +177,7 @@ def test_the_lowest_limit_of_any_process_counts_and_is_named(machine):
     [
         ("rhel 9.4", "unlimited", "compliant"),
         ("rhel 9.4", "127961", "observed"),
-        # what is not asked is shown
+        # values that no note asks for are shown
         ("sles 15.6", "127961", "not_applicable"),
     ],
 )
@@ -214,7 +214,7 @@ def test_a_low_limit_is_seen_beside_files_that_cannot_be_read(machine):
     assert found["verdict"] == "observed" and "5 soft" in found["reason"]
 
 
-def test_a_process_that_ends_meanwhile_is_no_unknown(machine, monkeypatch):
+def test_a_process_that_ends_meanwhile_does_not_make_a_value_unknown(machine, monkeypatch):
     host = machine(process(7, limits(1048576, 1048576)), process(8, None))
     exists = host.exists
     # process 8 has ended when its limits are read
@@ -233,7 +233,7 @@ def test_a_hostile_name_is_a_short_printable_one(machine, program):
 
 
 @pytest.mark.parametrize("stat", ["", "7", "7 (x) S " + "z " * 50, "7 (x)) S 1" + " \u00b2" * 48, "(((())"])
-def test_a_damaged_stat_is_no_process(machine, stat):
+def test_a_process_with_a_damaged_stat_is_skipped(machine, stat):
     host = machine(dict(process(7, limits(1, 1)), **{"/proc/7/stat": stat}))
     found = rows(host)["nofile"]
     assert (found["verdict"], running(found)) == ("not_applicable", None)
@@ -345,7 +345,7 @@ def test_without_systemctl_the_links_are_shown_and_the_state_is_unknown(machine)
         (Result(1, "", "not been booted\nwith \x1b systemd\n"), ".service: not been booted with ? systemd"),
     ],
 )
-def test_what_systemctl_says_else_is_no_state(machine, monkeypatch, answer, said):
+def test_other_output_of_systemctl_is_not_a_state(machine, monkeypatch, answer, said):
     host = machine()
     monkeypatch.setattr(host, "run", lambda *_argv, **_more: answer)
     found = rows(host)["uuidd"]

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Servers that really run: their beginning, their guests, and above all their end."""
+"""Servers that really run: their start, their connections, and above all their end."""
 
 import contextlib
 import fcntl
@@ -569,7 +569,7 @@ def test_the_token(guests, visitors, sent, rest, stays):
         assert near.fileno() == -1
 
 
-def test_their_time(guests, visitors, monkeypatch):
+def test_their_time_limit(guests, visitors, monkeypatch):
     assert guests.expire() is None
     assert guests.read(visitors.come("10.0.0.1")) is None and visitors.open() == [0]
     assert 0 < guests.expire() <= admission.TOKEN_TIMEOUT

@@ -167,7 +167,7 @@ def test_the_counters_become_metrics_of_each_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.gate
-def test_counters_that_cannot_be_had_are_no_metric_and_fail_no_run(tmp_path, monkeypatch):
+def test_missing_counters_are_not_a_metric_and_fail_no_run(tmp_path, monkeypatch):
     text = "echo 'FAIL: HTTP error, HTTP/1.1 401 Unauthorized'\nexit 1\n"
     record, counters = with_counters(tmp_path, monkeypatch, text, runs=1)
     assert errors(record) == [None] and set(record["runs"][0]["metrics"]) == {"units", "lock_us"}

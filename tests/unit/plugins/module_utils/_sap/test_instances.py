@@ -242,7 +242,7 @@ def test_the_folder_of_profiles(grown):
         ("PRD", "D00", "PRD has several profiles of D00 in /usr/sap/PRD/SYS/profile (PRD_D00_app1, PRD_D00_app2)"),
     ],
 )
-def test_a_name_without_one_profile_is_one_sentence(grown, sid, name, words):
+def test_a_name_without_one_profile_gets_one_sentence(grown, sid, name, words):
     host = grown(two_profiles())
     with pytest.raises(InputError) as error:
         instances.profile_of(host, sid, name)
@@ -307,7 +307,7 @@ def start(monkeypatch):
         # -p: it keeps its effective user
         child = commands.start([name, "-p", "-c", "sleep 600; :", PROFILE], become, executable="/bin/sh")
         begun.append(child)
-        # until then the shell's own child has the name of the shell
+        # until then the shell's own child has the shell's name
         until(lambda: sleeps(child.pid), "the shell has started its sleep")
         return child.pid
 

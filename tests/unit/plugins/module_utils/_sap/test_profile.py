@@ -614,7 +614,7 @@ def test_the_name_that_a_study_prints_is_refused_but_may_be_taken_out():
     ]
 
 
-def test_slips_of_the_pen_are_refused():
+def test_misspelt_names_are_refused():
     for name, meant in (
         ("rdisp/linux/os_sheduler", SCHEDULER),
         ("rdisp/linux/os_prio", PRIORITY),

@@ -33,7 +33,7 @@ def ent0(host, check=False, **changes):
 
 def test_set_read_back_and_taken_back(host):
     found = host.values()
-    # what is as wanted asks for no legal values
+    # a compliant device is not asked for legal values
     wanted = {"rx_hog": "1000", "label": "two  words", "alt_addr": ""}
     record = only(ent0(host, devices={"ent0": wanted}))
     assert record["verdict"] == "compliant" and record["after"]["stored"] == record["after"]["next_boot"] == wanted

@@ -102,7 +102,7 @@ def test_an_absent_line_is_absent_again_and_every_other_byte_is_left(host, found
 
 
 @pytest.mark.parametrize("line", ["", '\ttcp_nodelayack = "DEFAULT"\n', '\ttcp_nodelayack = "0"\n'])
-def test_the_default_is_no_line_and_a_line_that_was_there_comes_back(host, line):
+def test_the_default_is_not_a_line_and_a_line_that_was_there_comes_back(host, line):
     put(host, NEXT_BOOT, "no:\n" + line)
     assert only(ask(host, no__tcp_nodelayack=0))["verdict"] == "compliant" and host.asked == []
     found = 'no:\n\ttcp_nodelayack = "1"\n'

@@ -154,7 +154,7 @@ def test_a_full_disk_changes_nothing(tmp_path):
 @pytest.mark.parametrize(
     "number, words", [(errno.EROFS, "read-only"), (errno.ENODEV, "receive queue"), (errno.EINVAL, "isolcpus")]
 )
-def test_what_the_kernel_refuses_is_one_sentence_and_the_rest_goes_on(host, number, words):
+def test_what_the_kernel_refuses_gets_one_sentence_and_the_rest_goes_on(host, number, words):
     host.errors[QUEUE % 1] = number
     before = host.tree("/sys", "/etc")
     result = run(host)
@@ -219,7 +219,7 @@ def test_what_cannot_be_put_back_is_named_and_restore_ends_it(host, monkeypatch)
         ({"sock_flow_entries": 1 << 30}, "sock_flow_entries: 1073741824 is out of range"),
     ],
 )
-def test_bad_input_is_one_sentence_before_anything_is_changed(host, params, words):
+def test_bad_input_gets_one_sentence_before_anything_is_changed(host, params, words):
     host.interface('a",RUN+="x')
     before = rps_tree(host)
     with pytest.raises(InputError) as error:

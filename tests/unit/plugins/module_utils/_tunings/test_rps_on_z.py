@@ -175,7 +175,7 @@ def test_polarization_names_the_rps_masks_that_hold_low_cpus(tmp_path):
     assert of_rps(host, mode="horizontal") == []
     run(host, cpus="entitled")
     assert of_rps(host) == []
-    # before the switch masks may hold some
+    # before the switch, masks may hold some
     host = VerticalLpar(tmp_path / "horizontal", mode="horizontal")
     run(host, every=8)
     (remark,) = of_rps(host)

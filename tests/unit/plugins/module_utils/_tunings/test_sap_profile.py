@@ -104,7 +104,7 @@ UNPROVED = (
 
 
 def restart_service(host, number="00"):
-    """As a person does it, a while after and before all the rest."""
+    """As an administrator does it, some time after and before the rest."""
     host.pass_time(3600)
     host.start_service(number)
     host.pass_time(3600)

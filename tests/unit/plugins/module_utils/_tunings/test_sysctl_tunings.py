@@ -199,7 +199,7 @@ def test_a_kernel_without_the_module_is_unsupported_and_nothing_is_loaded_for_it
         ({"rmem": 65536.5}, "rmem is '65536.5'; give a whole number"),
     ],
 )
-def test_a_mistake_is_one_sentence_and_changes_nothing(smc, settings, words):
+def test_a_mistake_gets_one_sentence_and_changes_nothing(smc, settings, words):
     before = everything(smc)
     for state in ("present", "restored"):
         with pytest.raises(InputError) as caught:

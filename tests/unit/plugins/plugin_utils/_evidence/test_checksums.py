@@ -55,7 +55,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("line", CHANGES)
-def test_the_page_tells_what_was_changed_and_what_the_run_did_not_write(tmp_path: Path, line: str) -> None:
+def test_the_page_shows_what_was_changed_and_what_the_run_did_not_write(tmp_path: Path, line: str) -> None:
     CHANGES[line](folder := write(tmp_path))
     code, lines = told(folder)
     assert line in lines and bool(code) == ("FAILED" in line)

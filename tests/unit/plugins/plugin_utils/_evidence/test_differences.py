@@ -53,7 +53,7 @@ def test_values_verdict_request_and_conflicts() -> None:
     ]
 
 
-def test_queues_that_changed_alike_stand_once() -> None:
+def test_queues_that_changed_alike_are_shown_once() -> None:
     def queues(mask: str) -> dict[str, Any]:
         masks = {**{f"rx-{number}": mask for number in range(12)}, "rx-12": f"{mask}0"}
         return row(before={"running": masks, "stored": None, "next_boot": None})

@@ -75,7 +75,7 @@ class TestPage:
         for name, count in told:
             assert int(count) == (12 if name == "all" else sum(f"m-{name}" in found for found in classes)), name
 
-    def test_equal_rows_of_many_hosts_stand_once_and_what_is_left_out_is_counted(self) -> None:
+    def test_equal_rows_of_many_hosts_are_shown_once_and_what_is_left_out_is_counted(self) -> None:
         results = {f"app{n}": result("ok", "", [row(verdict="drifted")]) for n in range(30)}
         source = render(build(run(), results, results), "html")
         assert source.count("hsi0 rx-0: off (mask 0), wanted CPUs 0-15 (mask ffff)") == 1

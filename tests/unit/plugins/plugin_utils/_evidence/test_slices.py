@@ -112,7 +112,7 @@ def test_waivers_are_united(first: str, second: str, state: str, rows: int) -> N
     assert (one["state"], one["rows"]) == (state, rows)
 
 
-def test_different_waivers_stay_apart_and_mistakes_stand_once() -> None:
+def test_different_waivers_stay_apart_and_mistakes_are_shown_once() -> None:
     owners = {"app1": "Ada Byron", "app2": "Grace Hopper"}
     given = {host: [waiver(owner=owner), waiver(tuning="rsp")] for host, owner in owners.items()}
     made = united("verify", [part({host: "compliant"}, given[host]) for host in owners])

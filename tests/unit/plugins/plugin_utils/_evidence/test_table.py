@@ -54,7 +54,7 @@ def test_columns_are_aligned() -> None:
 
 
 @pytest.mark.parametrize("count", [6, 7, 300])
-def test_equal_rows_of_many_hosts_stand_once_and_of_few_hosts_each_by_itself(count: int) -> None:
+def test_equal_rows_of_many_hosts_are_shown_once_and_of_few_hosts_each_by_itself(count: int) -> None:
     results = {f"app{n}": result("ok", "", [row(verdict="drifted")]) for n in range(1, count + 1)}
     results |= {f"lost{n}": result("unreachable", "gone") for n in range(1, count + 1)}
     lines = table.lines(build(run(), results, results))
@@ -231,7 +231,7 @@ def test_people_and_programs_find_the_verdict_in_every_format(verdict: str) -> N
 
 
 @pytest.mark.parametrize("verdict", BOTH)
-def test_a_site_may_ask_that_it_fails(verdict: str) -> None:
+def test_a_site_may_make_it_fail(verdict: str) -> None:
     made = site(verdict, strict=(verdict,))
     assert made["result"] == "drift" and made["headline"] == "10 of 10 hosts are not compliant."
     assert made["hosts"][0]["rows"][1]["reason"] == f"{reason_of(verdict)} (zpower_{verdict} is fail)"

@@ -124,7 +124,7 @@ class TestParsing:
             ([waiver(), waiver()], 2, "is the same as entry 1"),
         ],
     )
-    def test_each_mistake_is_one_sentence(self, value: object, entry: int, words: str) -> None:
+    def test_each_mistake_gets_one_sentence(self, value: object, entry: int, words: str) -> None:
         (sentence,) = mistakes(value)
         assert sentence.startswith(f"zpower_waivers, entry {entry}" if entry else "zpower_waivers is ")
         assert words in sentence

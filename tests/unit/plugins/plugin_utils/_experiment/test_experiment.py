@@ -377,7 +377,7 @@ ON_OFF = [level("on", 1), level("off", 1, "off")]
         ),
     ],
 )
-def test_what_makes_no_sense_is_one_sentence(factors: Any, words: str) -> None:
+def test_what_makes_no_sense_gets_one_sentence(factors: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words) as caught:
         read_factors(factors, KNOWN)
     assert "\n" not in str(caught.value)

@@ -73,11 +73,11 @@ def test_a_shared_aix_partition_in_processors():
     lines = without(lines_of("aix_shared.nmon"), "PCPU_ALL")
     found = window(lines)
     assert (found["source"], found["cpu_s"], found["user_s"], found["system_s"]) == ("LPAR", 12.1, 4, 8.1)
-    # without the shares of the virtual processors it is what was consumed
+    # without the shares of the virtual processors, the consumption counts
     found = window([line.replace("VP_", "XX_") for line in lines])
     assert (found["source"], found["cpu_s"], found["user_s"]) == ("PhysicalCPU", 13.1, None)
     assert "idle time included" in found["remarks"][0]
-    # 8 stands under PhysicalCPUs, and that is its threads, never processors
+    # PhysicalCPUs says 8, which is the number of threads, not of processors
     lines = without(lines, "LPAR")
     found = window(lines)
     assert (found["source"], found["cpu_s"], found["busy_pct"], found["pct_of"]) == (None, None, 50.3333, ENTITLED)
@@ -208,7 +208,7 @@ def test_odd_snapshots_are_read_or_do_not_count():
     later = ["CPU_ALL,CPU Total h1,Sys%,User%,CPUs\n", "ZZZZ,T0002,09:00:20,20-NOV-2026\n", "CPU_ALL,T0002,40,0,4\n"]
     found = window(lines + later)
     assert (found["user_s"], found["system_s"]) == (2, 4 + 16)
-    # figures that are none are not zero
+    # invalid figures are not zero
     found = window(simple(["10,20,0,70,,2", "-nan,20,0,80,,2", ",20,0,80,,2", "inf,20,0,80,,2"]))
     assert (found["covered_s"], found["cpu_s"], found["system_pct"]) == (10, 6, 20)
     # a snapshot in which no CPU was even idle, and one that is idle
@@ -280,7 +280,7 @@ def test_a_clock_step_matters_inside_the_window_only(clocks, begin, end, refused
         (simple(["1,1,0,98,,1"]), ("2026-11-20 09:00:05", "2026-11-20 09:00:05"), "not after its begin"),
     ],
 )
-def test_what_cannot_be_used_is_one_sentence(lines, wanted, message):
+def test_what_cannot_be_used_gets_one_sentence(lines, wanted, message):
     with pytest.raises(CpuFileError, match=message):
         window(lines, *wanted)
 

@@ -263,7 +263,7 @@ def test_there_is_no_rate_without_both_work_and_time():
         ({"units": "9" * 5000}, "units is inf; it must be a finite number"),
     ],
 )
-def test_a_bad_row_is_one_sentence_with_its_place(change, said):
+def test_a_bad_row_gets_one_sentence_with_its_place(change, said):
     found = problem(change)
     assert found.startswith("rows[0]: ") and found.endswith(".") and "\n" not in found
     assert said in found
@@ -302,7 +302,7 @@ def test_every_bad_row_is_told_and_more_rounds_or_runs_than_a_record_holds():
     assert found == "rows[1000]: more than 1000 runs of one round."
 
 
-def test_wrong_defaults_are_told_as_such():
+def test_wrong_defaults_are_named_as_defaults():
     for wrong in ({"units": 0}, {"nothing": 1}):
         with pytest.raises(RowsError, match="^the defaults: "):
             records_of(rows({}), wrong)

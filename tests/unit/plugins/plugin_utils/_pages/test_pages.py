@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What holds for every page, without a browser: well-formed, self-contained, escaped, accessible, the same twice."""
+"""What holds for every page, without a browser: well-formed, self-contained, escaped, accessible, reproducible."""
 
 from __future__ import annotations
 

@@ -212,7 +212,7 @@ def test_an_invalid_offset_is_one_sentence(text):
         cpu_files.utc_offset(text)
 
 
-def test_what_cannot_be_kept_is_one_sentence(tmp_path):
+def test_what_cannot_be_kept_gets_one_sentence(tmp_path):
     lines = (FIXTURES / "nmon" / "aix_shared.nmon").read_text().splitlines(keepends=True)
     without_shares = [line.replace("VP_", "XX_") for line in lines]
     for text, gone, message in (

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is told beside the verdict, and that none of it makes a verdict better."""
+"""What is reported beside the verdict, and that none of it improves a verdict."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def test_a_trend_is_flagged():
     assert any("drift in one direction" in flag for flag in found["flags"])
 
 
-def test_a_design_is_not_believed_but_verified():
+def test_the_design_is_checked_against_the_start_times():
     def told(design):
         return lambda record: record["protocol"].update(design=design)
 

@@ -183,7 +183,7 @@ class TestCsv:
         rows = list(csv.DictReader(io.StringIO(render(report, "csv"))))
         assert {row["host"] for row in rows} == {"'" + text.strip()}
 
-    def test_a_number_is_no_text(self) -> None:
+    def test_a_number_is_not_text(self) -> None:
         assert cells.cell("app-1") == "app-1"
         # a spreadsheet of a country with decimal commas begins a cell at a semicolon
         assert cells.cell('x;=HYPERLINK("http://h")') == '"x;\'=HYPERLINK(""http://h"")"'

@@ -52,7 +52,7 @@ class TestPage:
         assert f"</span> {words}</p>\n<h1>{headline(made['headline'])[0]}</h1>" in html(made)
         assert re.match(f"# . {words}: Rollout of change chg4711\n\n", markdown(made))
 
-    def test_hosts_with_the_same_fate_stand_once(self) -> None:
+    def test_hosts_with_the_same_outcome_are_listed_once(self) -> None:
         source = html(samples.fleet())
         assert "66 hosts: host201, host202, host204, host205, host207, host208 and 60 more" in source
         assert source.count("host399") == 0 and source.count("host299") == 1

@@ -266,7 +266,7 @@ class TestForecast:
         assert smallest(both, ["app1", "app2"], 8) < alone
         assert smallest(both, ["app1"], 8) == alone
 
-    def test_noise_that_no_rounds_help_against_and_too_few_rounds_for_any_verdict(self) -> None:
+    def test_noise_that_more_rounds_do_not_reduce_and_too_few_rounds_for_any_verdict(self) -> None:
         found = forecast(made(60.0), ["app1"], 6, 5.0)
         assert "% takes" not in found[0]
         assert "not even 32 rounds say so (UNCHANGED)" in found[-1]
@@ -315,7 +315,7 @@ class TestRead:
             (["site"], {"upper_pct": "2"}, "site.upper_pct is '2'"),
         ],
     )
-    def test_a_damaged_one_is_one_sentence(self, tmp_path: Path, way: list[str], value: Any, said: str) -> None:
+    def test_a_damaged_one_gets_one_sentence(self, tmp_path: Path, way: list[str], value: Any, said: str) -> None:
         path = self.stored(tmp_path, put(made(), way, value))
         with pytest.raises(ValueError) as caught:
             calibration.read(tmp_path, "calibration")
@@ -324,7 +324,7 @@ class TestRead:
         assert str(caught.value).endswith("; calibrate again, or move it away")
 
     @pytest.mark.parametrize("text", ["", "[]", "{", '{"schema": NaN}', "[" * 100000])
-    def test_what_is_not_a_calibration_is_one_sentence(self, tmp_path: Path, text: str) -> None:
+    def test_what_is_not_a_calibration_gets_one_sentence(self, tmp_path: Path, text: str) -> None:
         self.stored(tmp_path, text)
         with pytest.raises(ValueError, match="cannot be used: "):
             calibration.read(tmp_path, "calibration")

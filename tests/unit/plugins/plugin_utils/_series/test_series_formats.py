@@ -129,7 +129,7 @@ class TestCharts:
 
 
 class TestAxis:
-    def test_a_linear_axis_begins_at_0_where_that_costs_no_view(self) -> None:
+    def test_a_linear_axis_begins_at_0_if_the_values_stay_visible(self) -> None:
         assert Axis([7388, 18234], 0, 100).at(0) == 0
         close = Axis([100.0, 104.0], 0, 100)
         assert 95 < close.low < 100 and close.at(100.0) > 5

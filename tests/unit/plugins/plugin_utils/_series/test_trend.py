@@ -332,7 +332,7 @@ def test_a_million_in_the_name_of_a_workload_is_x_as_well() -> None:
     assert report["headline"].startswith("At 2000000 jobs, 3 times the work of 500000; ")
 
 
-def test_the_headline_is_about_curves_that_begin_where_it_says() -> None:
+def test_the_headline_covers_curves_with_the_first_point_it_names() -> None:
     """The work of a curve from 4 on is not that of 1; one value of x is not a scaling."""
     records = of_jobs({1: 80.0, 4: 20.0}) + of_jobs({4: 80.0, 8: 40.0}, "other")
     report = scaling("c", rounds(records), "context.jobs", "whole")

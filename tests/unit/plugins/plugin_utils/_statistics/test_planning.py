@@ -160,7 +160,7 @@ def test_the_spread_of_boots_is_what_rounds_do_not_explain() -> None:
     assert math.sqrt(fmean(one**2 for one in found)) == pytest.approx(0.03, rel=0.1)
 
 
-def test_two_boots_say_nothing_and_rounds_alone_are_no_spread_of_boots() -> None:
+def test_two_boots_say_nothing_and_rounds_alone_are_not_a_spread_of_boots() -> None:
     assert planning.of_boots([[0.0] * 8, [1.0] * 8], 0.02) is None
     assert planning.of_boots([[0.01, -0.01], [-0.01, 0.01], [0.0, 0.0]], 0.02) == 0.0
 
@@ -191,7 +191,7 @@ class TestTwoGroups:
         )
         assert hits >= share * samples
 
-    def test_groups_less_than_5_percent_apart_do_not_matter_and_few_values_are_no_groups(self) -> None:
+    def test_groups_less_than_5_percent_apart_do_not_matter_and_few_values_are_not_groups(self) -> None:
         assert not planning.two_groups([0.0, 0.04] * 6, 12)
         assert planning.two_groups([0.0, 0.06] * 6, 12)
         assert not planning.two_groups([0.0, 1.0] * 3, 6)

@@ -42,7 +42,7 @@ def midranks(values):
 
 
 def permutation_p(before, after):
-    """Every split of all values into two groups, each ranked on its own."""
+    """Every split of all values into two groups, ranked separately."""
     together = list(before) + list(after)
     ranks = midranks(together)
     seen = sum(ranks[len(before) :])
