@@ -171,8 +171,7 @@ class CallbackModule(CallbackBase):
             plays.put_in_front(play, self._wrong)
         self._play = play._uuid
         self._hosts = [str(host) for host in hosts]
-        # verify with zpower_rollback looks whether everything is taken back
-        back = kind == "verify" and plays.rolls_back(play, hosts)
+        back = kind == "verify" and plays.rolls_back(play, hosts)  # it checks that everything is taken back
         kind = "rollback" if back else kind
         self._current = self._recordings.get(kind, self._plain)
         if kind and self._current is self._plain:
@@ -182,8 +181,7 @@ class CallbackModule(CallbackBase):
         if kind:
             self._current.plan(self._hosts)
             self._end_now()  # before a host is reached
-            # this file stays if the run is killed
-            self._write(self._current)
+            self._write(self._current)  # this file stays if the run is killed
             self._end_now()
 
     def _refuse(self, sentence: str) -> None:
