@@ -195,8 +195,8 @@ def too_deep(data: bytes) -> bool:
     for _level in range(DEEPEST):
         brackets = brackets.replace(b"[]", b"")  # the innermost ones
         if not brackets:
-            return False
-    return True
+            break
+    return bool(brackets)
 
 
 def sentence(error: Exception) -> str:
