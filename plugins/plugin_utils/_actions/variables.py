@@ -266,8 +266,9 @@ def _check(has: str, spec: Mapping[str, Any], value: Any) -> None:
         raise ValueError(f"{has} {_shown(value)}; it must be one of {', '.join(choices)}{meant}")
     errors = ArgumentSpecValidator(dict(spec["options"])).validate(found).error_messages if "options" in spec else ()
     if errors:
-        # Ansible adds the name of a Python class
+        # Ansible adds names of Python classes
         said = re.sub(r"\.? and we were unable to convert to (\w+): .*", r"; it must be of type \1", errors[0])
+        said = re.sub(r"<class '(\w+)'>", r"\1", said)
         raise ValueError(f"{has} {_shown(value)}: {said}")
     right, belongs = RANGES.get(has.removesuffix(" is"), (None, ""))
     if right and not right(found):
