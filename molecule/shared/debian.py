@@ -10,6 +10,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -21,6 +22,8 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 MINUTES = 60
 ROOM = 1536 << 20  # bytes that making an image needs
 UNUSED = 30 * 24 * 60 * MINUTES  # an unused image is removed after this many seconds
+# What apt says of a mirror that is taking over a new point release.
+HALF_WAY = ("Mirror sync in progress", "Hash Sum mismatch")
 
 Package = collections.namedtuple("Package", ["name", "version", "path"])
 
@@ -82,14 +85,55 @@ def packages(suite, architecture, names, folder, alone=False):
     install = [*apt, "install", "--yes", "--download-only", *names]
     if alone:
         install = ["env", f"--chdir={folder / 'archives'}", *apt, "download", *names]
-    (folder / "sources.list").write_text(source(suite) + "\n")
     try:
-        run([*apt, "update"], timeout=5 * MINUTES)
-        run(install, timeout=20 * MINUTES)
+        update(apt, suite, folder)
+        try:
+            run(install, timeout=20 * MINUTES)
+        except LabError as problem:
+            if not any(said in str(problem) for said in ("404", *HALF_WAY)):
+                raise
+            other_name(apt, suite, folder, folder / "lists", problem)
+            run(install, timeout=20 * MINUTES)
     except LabError as problem:
         said = (str(problem).partition("E: ")[2] or str(problem)).splitlines()[0]
         raise LabError(f"The packages of Debian '{suite}' for {architecture} cannot be fetched: {said}") from None
     return [package_of(path) for path in sorted((folder / "archives").glob("*.deb"))]
+
+
+def update(apt, suite, folder):
+    """Fetch the lists of a suite."""
+    try:
+        fetch(apt, suite, folder)
+    except LabError as problem:
+        if not any(said in str(problem) for said in HALF_WAY):
+            raise
+        other_name(apt, suite, folder, folder / "lists" / "partial", problem)
+
+
+def fetch(apt, name, folder):
+    (folder / "sources.list").write_text(source(name) + "\n")
+    run([*apt, "update"], timeout=5 * MINUTES)
+
+
+def other_name(apt, suite, folder, seen, problem):
+    """Fetch the lists of a suite by its other name (stable, oldstable), else raise the problem.
+
+    While a mirror takes over a new point release, the lists of one architecture can be older than the release that
+    lists them, or the packages that they name can be missing; the release before may still be whole by the other name.
+    seen: the folder with the suite's InRelease, which tells that name.
+    """
+    other = said("Suite", seen)
+    if other is None or other == suite:
+        raise problem
+    fetch(apt, other, folder)
+    if said("Codename", folder / "lists") != suite:
+        raise problem from None
+
+
+def said(key, lists):
+    """What the InRelease of a folder says; None if it has none."""
+    found = [re.search(f"^{key}: (.+)$", path.read_text(), re.MULTILINE) for path in lists.glob("*_InRelease")]
+    return found[0][1] if found and found[0] else None
 
 
 def package_of(path):

@@ -49,7 +49,11 @@ def failing(count: int, workloads: int, share: float, after: float, number: int)
     shares = np.array([share, after])[:, None, None]
     drawn = rng.random((count, workloads, 2, ROUNDS, RUNS)) < shares
     failed = drawn.any(axis=-1)
-    site = _comparisons(count, workloads, lambda host, place: {"failed": _slots(failed[host, place])})
+
+    def everything(host: int, place: int) -> list[SimpleNamespace]:
+        return [SimpleNamespace(slot=slot, failed=lost) for slot, lost in _slots(failed[host, place]).items()]
+
+    site = _comparisons(count, workloads, lambda host, place: {"everything": everything(host, place)})
     return ["warns"] * bool(side_effects.failures(site, 1)[0]), ROUNDS
 
 
@@ -77,10 +81,7 @@ def resending(count: int, workloads: int, share: float, after: float, bursts: bo
 
     def rounds(host: int, place: int) -> list[SimpleNamespace]:
         found = _slots(drawn[host, place]).items()
-        return [
-            SimpleNamespace(phase=state, number=slot, retransmits=float(resent), retransmit_runs=RUNS)
-            for (state, slot), resent in found
-        ]
+        return [SimpleNamespace(slot=slot, retransmits=float(resent), retransmit_runs=RUNS) for slot, resent in found]
 
     site = _comparisons(count, workloads, lambda host, place: {"rounds": rounds(host, place)})
     return ["warns"] * bool(side_effects.resent(site, 1)[0]), ROUNDS

@@ -80,4 +80,5 @@ def escape_markdown(value: object) -> Markup:
 
 def _written(value: object) -> str:
     """A text; nothing for None, and a whole number with commas."""
-    return "" if value is None else f"{value:,}" if type(value) is int else str(value)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return "" if value is None else f"{value:,}" if whole else str(value)

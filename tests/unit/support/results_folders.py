@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import document, files
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import files, shapes
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records import record_files
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state
 
@@ -28,11 +28,11 @@ def check_files(results: Path) -> list[Path]:
         if change == state.FOLDER:
             for folder in (results / change).iterdir():
                 state.read(results, folder.name)
-        elif change in document.KINDS:
+        elif change in shapes.KINDS:
             for path in (results / change).rglob("*.json"):
                 if not path.name.startswith("."):
                     files.read(path)
         else:
             problems = record_files.load_change(results, change).problems
-            assert all(re.search(r"/\..+\.tmp: no record file; left out\.$", said) for said in problems), problems
+            assert all(re.search(r"/\..+\.tmp: not a record file; left out\.$", said) for said in problems), problems
     return [path for path in sorted(results.rglob("*")) if path.is_file() and not path.name.startswith(".")]
