@@ -46,11 +46,7 @@ def closed_end(value: float) -> float | None:
 
 def median(values: Sequence[float]) -> float:
     """The middle value, or the mean of the two middle ones; ValueError for an empty list."""
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    if not ordered:
-        raise ValueError("no median of no values")
-    return float(ordered[middle]) if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+    return float(statistics.median(values))
 
 
 def variation_pct(values: Sequence[float]) -> float | None:
