@@ -406,7 +406,8 @@ def new_rows(tuning: str) -> None:
     )
     row = f"| [{tuning}]({tuning}.md) | {helps} | {figures} | {risk} |"
     new_row(PAGES / "index.md", "When they help, and what they risk", tuning, row)
-    new_row(PAGES / "index.md", "Tried on what", tuning, f"| {tuning} | synthetic trees |")
+    row = f"| [{tuning}](tunings/{tuning}.md) | synthetic trees | a real host | `test` |"
+    new_row(docs / "proof.md", "Each tuning", tuning, row)
     if kind:
         files = [kind.file("sysctl.d")] + ([kind.file("modules-load.d")] if kind.module else [])
         row = f"| `{tuning}` | {', '.join(f'`{path}`' for path in files)} |"
