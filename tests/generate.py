@@ -3,8 +3,8 @@
 """Write the variables of a tuning's role from the documentation of its module.
 
 `make generate` writes them into the role's defaults/main.yml and meta/argument_specs.yml, and a table of them into
-docs/tunings/<name>.md. A tuning that has no role yet gets one. It also writes the pages of tests/reference.py. A test
-compares all these files with what they are generated from.
+docs/tunings/<name>.md. A tuning that has no role yet gets one. It also writes the pages of tests/reference.py and the
+schemas of tests/schemas.py. A test compares all these files with what they are generated from.
 
 In the two YAML files, everything above MARK is written by hand. A variable above it is not generated: one that only the
 role has, or one with another default or other choices than the module's option.
@@ -433,9 +433,12 @@ def everything() -> Iterator[tuple[Path, str]]:
     for name in MODULE_OF:
         yield from files(name)
     yield from importlib.import_module("reference").files()  # it uses this module
+    yield from importlib.import_module("schemas").files()  # it imports the collection
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(HERE / "tests" / "unit"))
+    importlib.import_module("conftest")  # makes the checkout importable as a collection
     for name in TUNINGS:
         if not (MODULES / f"{name}.py").exists():
             new_module(name)

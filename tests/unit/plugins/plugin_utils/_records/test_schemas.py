@@ -8,19 +8,16 @@ import copy
 import functools
 import json
 import operator
-from typing import Annotated, Any, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, TypedDict
 
 import pytest
 import records_factory as factory
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare import shapes as report
+import schemas
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._compare.comparing import compare_change
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import shapes as evidence
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import VERDICTS
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.reading import Reader
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import load_change, validate
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.shapes import NotRequired, Stamp, check_shape
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import checking as rollout
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._series import scaling, trend
 from documents import put, schema_errors, schema_of
 from places import FIXTURES
 
@@ -206,59 +203,6 @@ def test_files_of_earlier_versions_are_still_valid(file, formats):
 TIME = "2026-11-20T10:00:00Z"
 
 
-def resolved(schema: Any, root: dict[str, Any]) -> Any:
-    """The schema behind a reference, and the one beside null."""
-    if "$ref" in schema:
-        return resolved(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
-    either = schema.get("oneOf") or schema.get("anyOf")
-    return resolved(either[0], root) if either else schema
-
-
-def compared(shape: Any, schema: Any, root: dict[str, Any], where: str) -> list[str]:
-    """The fields that only one of both has, or that only one of them demands."""
-    schema = resolved(schema, root)
-    origin, parts = get_origin(shape), get_args(shape)
-    if is_typeddict(shape):
-        fields = get_type_hints(shape, include_extras=True)
-        known = schema["properties"]
-        alone = [f"{where}.{name}" for name in fields.keys() ^ known.keys() if schema["additionalProperties"] is False]
-        required = {name for name, hint in fields.items() if get_args(hint)[-1:] != (NotRequired,)}
-        demanded = [f"{where}.{name} is demanded by one" for name in required ^ {*schema["required"]}]
-        inner = [compared(fields[name], known[name], root, f"{where}.{name}") for name in fields.keys() & known.keys()]
-        return [*alone, *demanded, *(text for found in inner for text in found)]
-    if origin is list:
-        return compared(parts[0], schema["items"], root, f"{where}[]")
-    if origin is dict:
-        more = schema.get("additionalProperties")
-        return compared(parts[1], more, root, f"{where}.*") if isinstance(more, dict) else []
-    if parts and parts[-1] in (type(None), NotRequired):
-        return compared(parts[0], schema, root, where)
-    if origin is Annotated:
-        words = parts[1] if isinstance(parts[1], tuple) else ()
-        return (
-            [f"{where}: other words"] if words and set(words) != set(schema.get("enum", [schema.get("const")])) else []
-        )
-    return []
-
-
-@pytest.mark.parametrize(
-    ("shape", "name"),
-    [
-        (evidence.Document, "evidence"),
-        (rollout.Document, "rollout"),
-        (report.Report, "report"),
-        (trend.Trend, "trend"),
-        (scaling.Scaling, "scaling"),
-    ],
-)
-def test_types_and_schemas_have_the_same_fields(shape: Any, name: str) -> None:
-    schema = schema_of(name)
-    assert compared(shape, schema, schema, name) == []
-    del schema["properties"]["headline"]
-    schema["required"].remove("schema")
-    assert sorted(compared(shape, schema, schema, name)) == [f"{name}.headline", f"{name}.schema is demanded by one"]
-
-
 class Inner(TypedDict):
     """A part of a document."""
 
@@ -316,3 +260,30 @@ def test_what_is_missing_may_be_filled() -> None:
     assert document["time"] is None and document["more"] == {"count": 1, "names": []}
     with pytest.raises(ValueError, match="^flag is missing; it must be true or false"):
         check_shape(sample(flag=None), Sample, fill=True)
+
+
+def test_a_generated_schema_has_what_the_type_says_and_what_was_written_by_hand() -> None:
+    count = {"type": "integer", "description": "How many", "minimum": 0}
+    names = {"type": "array", "items": {"type": "string"}}
+    old = {"gone": {}, "size": {"type": "string"}, "more": {"properties": {"count": count}}}
+    found = schemas.fitted(Sample, {"title": "A sample", "properties": old}, {})
+    inner = {"type": "object", "required": ["count", "names"], "additionalProperties": False}
+    assert found == {
+        "title": "A sample",
+        "type": "object",
+        "properties": {
+            "size": {"type": "number"},
+            "more": {**inner, "properties": {"count": count, "names": names}},
+            "word": {"enum": ["one", "two"]},
+            "flag": {"type": "boolean"},
+            "time": {"anyOf": [{"$ref": "#/$defs/time"}, {"type": "null"}]},
+            "inner": {
+                "type": "object",
+                "additionalProperties": {**inner, "properties": {"count": {"type": "integer"}, "names": names}},
+            },
+            "anything": {},
+        },
+        "required": ["anything", "flag", "inner", "size", "time", "word"],
+        "additionalProperties": False,
+    }
+    assert schemas.fitted(Sample, found, {"time": {"type": "string"}}) == found
