@@ -40,7 +40,7 @@ ROWS = (
      "{canned_verify_memory_over_ping_100_hosts:.2f}", "canned_verify_memory_over_ping_100_hosts"),
     ("CPU time of the call on a host with all tunings, over ping",
      "{target_cpu_over_ping:.2f} ({target_tunings_cpu:.2f} s)", "target_cpu_over_ping"),
-    ("bytes sent to a host; ping", "{target_tunings_kb:.0f} kB; {target_ping_kb:.0f} kB", "target_tunings_bytes"),
+    ("bytes sent to a host; ping", "{target_tunings_sent:.0f} kB; {target_ping_sent:.0f} kB", "target_tunings_sent"),
     ("lines of output per further host, `site`; `verify`", "{site_lines:.0f}; {verify_lines:.0f}", "site_lines"),
     ("modules sent per host, `site`; `verify`; `rollback`",
      "{site_module_calls:.0f}; {verify_module_calls:.0f}; {rollback_module_calls:.0f}", "site_module_calls"),
@@ -56,7 +56,6 @@ def tables(machine: Mapping[str, Any], figures: list[Mapping[str, Any]]) -> str:
     """Both tables; KeyError for a figure that was not measured."""
     found = {figure["name"].removeprefix("site_"): figure for figure in figures}
     values = {name: figure["value"] for name, figure in found.items()}
-    values |= {f"target_{what}_kb": values[f"target_{what}_bytes"] / 1000 for what in ("tunings", "ping")}
     lines = [f"Last run: {about(machine)}.", ""]
     lines += [f"| play | {' | '.join(f'{hosts} hosts' for hosts in HOSTS)} | goal |", "|---|---|---|---|---|"]
     for play, title in PLAYS.items():
