@@ -30,7 +30,7 @@ options:
         (C(sapcontrol -function Stop SECONDS), SAP Note 953653). With V(0) they end at once.
       - This is added to O(restart_timeout) for the stop.
     type: int
-    version_added: 0.9.0
+    version_added: 1.0.0
     default: 0
   restart_in_cluster:
     description:
@@ -40,6 +40,6 @@ options:
       - With V(false), such an instance is not restarted, and its profile is left alone. The record is V(failed) and
         says how to put the resource into maintenance. The same holds if the cluster's configuration cannot be read.
     type: bool
-    version_added: 0.9.0
+    version_added: 1.0.0
     default: false
 """

@@ -32,6 +32,7 @@ options:
         does not exist. Hosts of the group C(zpower_captures) and C(localhost) need none.
     type: list
     elements: str
+    version_added: 1.0.0
     default: []
 """
 

@@ -65,7 +65,7 @@ options:
   step:
     description: The number of the step, from 0.
     type: int
-    version_added: 0.9.0
+    version_added: 1.0.0
   part:
     description: One of RV(parts), for O(event=looked).
     type: dict

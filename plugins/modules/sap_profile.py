@@ -101,7 +101,7 @@ options:
         fenced.
       - With V(false), the profile is left alone there, and the record is V(failed).
     type: bool
-    version_added: 0.9.0
+    version_added: 1.0.0
     default: false
 attributes:
   platform:

@@ -86,10 +86,12 @@ options:
       - Whether the records and results of the tunings are returned, for tasks that follow.
       - In the role C(tune), by default only with the variable C(tune_change), for which it keeps them.
     type: bool
+    version_added: 1.0.0
     default: true
   fail:
     description: Whether the task fails for RV(failing). If it does not, all values are returned, for tasks that follow.
     type: bool
+    version_added: 1.0.0
     default: true
   failing:
     description:
