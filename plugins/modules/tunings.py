@@ -13,7 +13,7 @@ author:
   - The zpower.sap_tuning authors (@zpower)
 description:
   - Runs the chosen tunings one after another in one process on the host, each with its own journal and its own result,
-    which is that of the tuning's own module.
+    which is that of the tuning's own module. After a failure the others still run, and the call fails at its end.
   - The options of each tuning come from the variables C(<tuning>_<option>), as for its role; a variable that is not
     set has the default of the role. C(zpower_rollback), C(zpower_confirm), C(zpower_confirm_within),
     C(zpower_checkpoint), C(zpower_lease) and C(zpower_root) have the meaning that they have for the roles.
@@ -38,11 +38,6 @@ options:
       others, also over those of the command line.
     type: dict
     default: {}
-  stop_on_error:
-    description:
-      - After a tuning has failed, do not run those that follow. Otherwise they run, and the call fails at its end.
-    type: bool
-    default: false
   check_platform:
     description:
       - Also check what this collection does not set itself (SMT, the route to the database host, SMC), and every tuning
@@ -141,7 +136,7 @@ RETURN = r"""
 tunings:
   description:
     - The result of each tuning's module, under the name of the tuning, without its records and its diff, which are in
-      RV(tuning) and C(diff). One that was not run has C(skipped).
+      RV(tuning) and C(diff).
   returned: if the task registers its result and does not fail
   type: dict
   sample: {rps: {changed: true, failed: false, msg: 1 changed}}
@@ -304,18 +299,6 @@ def preflight(kinds, options):
     return lambda results: _preflight.sentences(accepted, results)
 
 
-def run_all(names, run, stop_on_error):
-    """{name: run(name)} of the tunings in this order."""
-    results, failed = {}, None
-    for name in names:
-        if failed and stop_on_error:
-            results[name] = {"skipped": True, "msg": "not run, because %s failed" % failed}
-        else:
-            results[name] = run(name)
-            failed = failed or (name if results[name].get("failed") else None)
-    return results
-
-
 def platform_results(module):
     """{platform: facts, tuning: records} of the platform check, if it is asked for."""
     if not module.params["check_platform"]:
@@ -341,7 +324,6 @@ def main():
             names=dict(type="list", elements="str"),
             tunings=dict(type="dict", default={}),
             variables=dict(type="dict", default={}),
-            stop_on_error=dict(type="bool", default=False),
             check_platform=dict(type="bool", default=False),
             platform=dict(type="dict", default={}),
             preflight=dict(type="bool", default=False),
@@ -375,7 +357,7 @@ def main():
     def run(name):
         return idle[name] if name in idle else run_one(kinds[name], options.get(name) or {}, module.check_mode)
 
-    results = run_all(names, run, module.params["stop_on_error"])
+    results = {name: run(name) for name in names}
     bad = ["%s: %s" % (name, result["msg"]) for name, result in results.items() if result.get("failed")]
     shown.update(
         changed=any(result.get("changed", False) for result in results.values()),
