@@ -10,7 +10,8 @@ module: rollout
 short_description: Decide the batches of a rollout, and whether it goes on
 version_added: 0.9.0
 description:
-  - A part of the role C(rollout), which runs the tunings. Use the playbook C(zpower.sap_tuning.rollout).
+  - For the roles of this collection only; it may change in any version.
+    Use the playbook C(zpower.sap_tuning.rollout).
   - It reads the results of other tasks of the play, decides, and keeps the state of the rollout with its summary in
     C(<results>/rollouts/<change>/). It contacts no host.
   - Each variable of the role is an option without C(rollout_) in front, and so are C(report_material_pct) and

@@ -69,6 +69,7 @@ options:
     default: warn
   defer:
     description:
+      - For the roles of this collection only; it may change in any version.
       - Do not run the tuning C(sap_profile) yet if this host must wait for another one that changes the same profile
         on a shared file system, or may restart instances. RV(deferred) then names it, for a second task. Not in check
         mode. Needs the fact C(__sap_profile_order) of the lookup P(zpower.sap_tuning.sap_profiles#lookup).
@@ -78,18 +79,22 @@ options:
     default: false
   records:
     description:
+      - For the roles of this collection only; it may change in any version.
       - Whether the records and results of the tunings are returned, for tasks that follow.
       - In the role C(tune), by default only with the variable C(tune_change), for which it keeps them.
     type: bool
     version_added: 1.0.0
     default: true
   fail:
-    description: Whether the task fails for RV(failing). If it does not, all values are returned, for tasks that follow.
+    description:
+      - For the roles of this collection only; it may change in any version.
+      - Whether the task fails for RV(failing). If it does not, all values are returned, for tasks that follow.
     type: bool
     version_added: 1.0.0
     default: true
   failing:
     description:
+      - For the roles of this collection only; it may change in any version.
       - For a second task after one with O(defer) or O(fail=false), its RV(failing). This task fails with them, after it
         has run the tunings in O(names). Without names, it calls nothing.
     type: list
@@ -141,16 +146,22 @@ tunings:
   type: dict
   sample: {rps: {changed: true, failed: false, msg: 1 changed}}
 deferred:
-  description: The tunings that wait for a second task. See O(defer).
+  description:
+    - For the roles of this collection only; it may change in any version.
+    - The tunings that wait for a second task. See O(defer).
   returned: if the task registers its result and does not fail
   type: list
   elements: str
 later:
-  description: True if tasks of the role C(tune) follow for this host, such as that for RV(deferred).
+  description:
+    - For the roles of this collection only; it may change in any version.
+    - True if tasks of the role C(tune) follow for this host, such as that for RV(deferred).
   returned: if there are some
   type: bool
 throttle:
-  description: 1 if that task may run on one host at a time only, otherwise 0.
+  description:
+    - For the roles of this collection only; it may change in any version.
+    - 1 if the task for RV(deferred) may run on one host at a time only, otherwise 0.
   returned: if the task registers its result and does not fail
   type: int
 tuning:
