@@ -19,7 +19,11 @@ import yaml
 HERE = generate.HERE
 DOCS, PLAYBOOKS = HERE / "docs", HERE / "playbooks"
 TEXTS = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text("utf-8"))
-HEAD = f"<!--\n{generate.LICENCE}-->\n"
+HEAD = (
+    f"<!--\n{generate.LICENCE}\n"
+    "Written by make generate: from the roles' argument_specs.yml, the head of each playbook and tests/reference.yml.\n"
+    "-->\n"
+)
 # the roles that are not tunings, in the order of an administrator's work, each with its page
 PAGE_OF = {
     "tune": "evidence.md",
@@ -126,17 +130,6 @@ def of_all() -> list[tuple[str, list[Variable]]]:
     ]
 
 
-def deprecated() -> dict[str, list[str]]:
-    """Return {role: its deprecated variables}."""
-    found = {}
-    for path in sorted(generate.ROLES.glob("*/vars/main.yml")):
-        role = path.parts[-3]
-        names = yaml.safe_load(path.read_text("utf-8")).get(f"__{role}_deprecated")
-        if names:
-            found[role] = names
-    return found
-
-
 def settings() -> Iterator[tuple[str, str, str, Mapping[str, Any]]]:
     """Yield (plugin, environment variable, key of ansible.cfg, option) of the plugins with settings."""
     for path in sorted([*(HERE / "plugins" / "callback").glob("*.py"), *(HERE / "plugins" / "lookup").glob("*.py")]):
@@ -170,9 +163,6 @@ def variables_page() -> str:
         lines.append(
             f"| `{env}` | `{ini}` | `{plugin}` | {default_text(option['default'])} | {meaning(option, plugin)} |"
         )
-    lines += ["", "## Deprecated", "They still work. [Support and changes](support.md) says for how long.", ""]
-    for role, names in deprecated().items():
-        lines.append(f"- `{role}`: {', '.join(map(code, names))}")
     return "\n".join(lines) + "\n"
 
 

@@ -18,9 +18,6 @@ RIGHT = [
     "there are no",
     "is no longer",
     "are no longer",
-    "is no more",
-    "most of which",
-    "so much as",
 ]
 
 

@@ -17,7 +17,7 @@ import checkout
 
 HERE = Path(__file__).resolve().parents[1]
 PAGE = HERE / "docs" / "adding_a_tuning.md"
-BLOCK = re.compile(r"^(File|Edit): `([^`\n]+)`\n\n(`{3,})(\w+)\n(.*?)^\3$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(File|Edit): `([^`\n]+)`\n\n(`{3,})\w+\n(.*?)^\3$", re.MULTILINE | re.DOTALL)
 
 
 class Block(NamedTuple):
@@ -25,12 +25,11 @@ class Block(NamedTuple):
 
     kind: str
     path: str
-    language: str
     text: str
 
 
 def blocks(page: str) -> list[Block]:
-    return [Block(kind, path, language, text) for kind, path, _fence, language, text in BLOCK.findall(page)]
+    return [Block(kind, path, text) for kind, path, _fence, text in BLOCK.findall(page)]
 
 
 def copy(folder: Path) -> None:

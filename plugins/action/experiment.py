@@ -8,7 +8,7 @@ from typing import Any
 
 from ..modules.experiment import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
-from ..plugin_utils._actions.variables import known_tunings, role_specs, role_variables
+from ..plugin_utils._actions.variables import known_tunings, role_specs
 from ..plugin_utils._records.checks import plain_json
 from ..plugin_utils._sessions import levels, session, two_states
 from ..plugin_utils._sessions.session import Options
@@ -60,7 +60,7 @@ class ActionModule(ControllerAction):
             return {**self.decide_states(options, variables, str(variables["inventory_hostname"]))}
         if event == "planned":
             hosts = options["hosts"] or [str(host) for host in variables.get("ansible_play_batch") or ()]
-            known = {name: role_variables(name) for name in known_tunings()}
+            known = {name: tuple(role_specs(name)) for name in known_tunings()}
             plan = levels.planned(options, hosts, known, check)
             if "__session_mine" in variables:
                 mine = (variables["hostvars"][host]["__session_mine"] for host in hosts)

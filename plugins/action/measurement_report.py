@@ -21,20 +21,16 @@ from ..plugin_utils._compare import comparing
 from ..plugin_utils._compare.next_steps import IMPORTED, MORE_VARIABLES
 from ..plugin_utils._compare.shapes import Report
 from ..plugin_utils._evidence import command
-from ..plugin_utils._evidence.shapes import KINDS
 from ..plugin_utils._experiment.plans import read_plan
 from ..plugin_utils._pages.text import PairKey, Runs, natural, one_line, plural, verdict_word
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report import RENDERERS
-from ..plugin_utils._rollout.state import FOLDER
 
 FAILING = {
     "never": (),
     "regressed": ("REGRESSED",),
     "inconclusive": ("REGRESSED", "INCONCLUSIVE", "NOT COMPARABLE", "NO DATA"),
 }
-NO_CHANGES = (*KINDS, FOLDER)
-"""Folders of the results that hold evidence and states of rollouts."""
 FAILED = "Failed or unreachable earlier in this run."
 NAMES_THE_CHANGE = re.compile(r"zpower_change=\S+")
 """Every measurement needs its own name, so a command that measures again does not repeat this one."""
@@ -79,9 +75,11 @@ class ActionModule(ControllerAction):
             result["msg"] = no_records(folder, options["change"])
         # a play in check mode measures nothing, which proves nothing about the change
         proves = loaded.records or not self._task.check_mode
-        if proves and report["verdict"] in FAILING[options["fail_on"]]:
+        bad = proves and report["verdict"] in FAILING[options["fail_on"]]
+        if bad or not (loaded.records or tried):
             result["failed"] = True
-            result["msg"] = f"{report['verdict']}: {result['msg']} (fail_on is {options['fail_on']})"
+            why = f" (fail_on is {options['fail_on']})" if bad else ""
+            result["msg"] = f"{report['verdict']}: {result['msg']}{why}"
         else:
             self.say(reporting.lines(f"{result['verdict_text']}: {result['msg']}", result["paths"]))
         return result
@@ -162,7 +160,8 @@ def no_records(folder: Path, change: str) -> str:
     """A sentence for a change without records, with the existing changes."""
     results = folder.parent
     entries = sorted(results.iterdir()) if results.is_dir() else []
-    others = [one_line(path.name) for path in entries if path.is_dir() and path.name not in (change, *NO_CHANGES)]
+    here = {change, *record_files.RESERVED}
+    others = [one_line(path.name) for path in entries if path.is_dir() and path.name not in here]
     near = difflib.get_close_matches(change, others, 1)
     told = f"; is {near[0]} meant?" if near else ""
     there = f"{plural(len(others), 'other change')}: {', '.join(others[:5])}" if others else "no other change"

@@ -104,7 +104,7 @@ class ActionModule(ControllerAction):
         hosts = [str(host) for host in play["ansible_play_hosts_all"]]
         groups = {name: [host for host in members if host in hosts] for name, members in play["groups"].items()}
         soak = seconds(given["soak"], "rollout_soak")
-        within, measured = given["confirm_within"], given["guard"]
+        within, measured = "0" if given["confirm_within"] == UNLIMITED else given["confirm_within"], given["guard"]
         auto = soak + (2 if measured else 1) * HOUR
         chosen = {host: self._tunings(host) for host in hosts}
         found: dict[str, Any] = {
@@ -283,7 +283,7 @@ def gate_of(host: str, variables: Mapping[str, Any], stage: stages.Stage, alive:
 
 
 def seconds(value: object, option: str) -> int:
-    return 0 if value == UNLIMITED else int(durations.seconds(value, option))  # type: ignore[no-untyped-call]
+    return int(durations.seconds(value, option))  # type: ignore[no-untyped-call]
 
 
 def stamp() -> str:

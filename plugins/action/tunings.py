@@ -192,10 +192,7 @@ class ActionModule(HonestAction):
         options, mistakes = {}, {}
         for name in names:
             # as if the role were in the play
-            own = role_values(name)
-            if variables.keys().isdisjoint(own.get(f"__{name}_deprecated", ())):
-                own = {key: value for key, value in own.items() if not key.startswith("__")}  # a slow template less
-            with scope(self._templar, {**own, **variables}) as value_of:
+            with scope(self._templar, {**role_values(name), **variables}) as value_of:
                 try:
                     options[name] = module_options(name, role_specs(name), value_of)
                 except ValueError as error:

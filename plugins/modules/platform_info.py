@@ -15,9 +15,9 @@ description:
   - Returns the facts on which the tunings decide as RV(ansible_facts.zpower_platform) - machine, hypervisor, CPUs and
     their polarization, topology, interfaces, services that set the same knobs, SAP instances.
   - Reads C(/proc), C(/sys), a few files below C(/etc), and the names below C(/usr/sap), and changes nothing.
-    No command is run, except C(cpuplugd --version) if cpuplugd is enabled or running, C(oslevel -s) and
-    C(lparstat -i) on AIX, and C(sapcontrol) of every SAP instance (C(ParameterValue SAPSYSTEMNAME) and
-    C(GetProcessList), as C(<sid>adm), which takes root).
+    No command is run, except C(cpuplugd --version) if cpuplugd is enabled or running, C(cpacfstats) on
+    IBM Z, C(oslevel -s) and C(lparstat -i) on AIX, and C(sapcontrol) of every SAP instance (C(ParameterValue
+    SAPSYSTEMNAME), C(GetProcessList) and C(GetVersionInfo), as C(<sid>adm), which takes root).
   - Unknown values are V(null), never 0. A file that exists but cannot be read is a warning.
   - The page C(docs/platform.md) of the collection explains how to read the facts.
 attributes:

@@ -18,7 +18,8 @@ description:
     how to change it.
   - The record V(z/VM) of a guest of z/VM shows how many cores the LPAR of z/VM has, and whether z/VM can use them.
   - The record V(capacity) says how many cores an LPAR, or a partition of AIX, is entitled to, if that is known. It is
-    V(observed) if cores are online beyond that, which get time only if other LPARs leave it.
+    V(compliant); a remark names C(vertical:low) cores, which get time only if other LPARs leave it.
+  - The record V(cluster) of a node of a Pacemaker cluster names it, and the instances that it manages.
   - The record V(HiperSockets) shows whether the route to O(database_host) leads through a HiperSockets interface,
     with its MTU and input buffers. For a VLAN or a bond, the interfaces below it count.
   - With O(tunings), each tuning that was applied on the host and is not in the list has a record. It is V(drifted)

@@ -141,8 +141,7 @@ def place(path: PurePosixPath) -> str | None:
         anchor = "" if shown == name else f"#{links.slug(path.relative_to(shown).as_posix())}"
         where = f"{SHOWN[shown][1]}/index.md{anchor}"
     elif parts[0] == "docs":
-        first = "README.md" if (TOP / path / "README.md").exists() else "index.md"
-        where = str(path.relative_to("docs") / (first if (TOP / path).is_dir() else ""))
+        where = str(path.relative_to("docs") / ("index.md" if (TOP / path).is_dir() else ""))
     elif parts[0] == "roles" and path.name == "README.md":
         where = f"reference/{parts[1]}_role.rst"
     elif parts[0] == "plugins" and parts[1] in KINDS:

@@ -33,7 +33,7 @@ CHECKOUT = FOLDER.parents[1]
 sys.path[:0] = [str(CHECKOUT / "tests" / "unit"), str(CHECKOUT / "tests"), str(CHECKOUT / "molecule" / "shared")]
 
 # makes the checkout importable as a collection
-import conftest  # noqa: E402, F401  # pylint: disable=unused-import
+import conftest  # noqa: E402, F401
 import injection  # noqa: E402
 import labs  # noqa: E402
 import machines  # noqa: E402

@@ -33,7 +33,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / "tests" / name) for name in ("unit", "faults", "")]
 
 # makes the checkout importable as a collection
-import conftest  # noqa: E402, F401  # pylint: disable=unused-import
+import conftest  # noqa: E402, F401
 from reliability import write_table  # noqa: E402
 from targets import TARGETS, Target  # noqa: E402
 

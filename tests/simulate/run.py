@@ -24,7 +24,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(CHECKOUT / "tests" / name) for name in ("simulate", "unit", "")]
 
 # makes the checkout importable as a collection
-import conftest  # noqa: E402, F401  # pylint: disable=unused-import
+import conftest  # noqa: E402, F401
 from reliability import between  # noqa: E402
 from tables import TABLES, lines  # noqa: E402
 from trials import Outcome  # noqa: E402

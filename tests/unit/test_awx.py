@@ -14,7 +14,7 @@ import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.parsing.dataloader import DataLoader
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COMMON, role_variables
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import COMMON, role_specs
 from sites import COMPLIANT, Site
 
 TOP = Path(__file__).parents[2]
@@ -110,7 +110,7 @@ def test_slices_share_the_name_of_a_run():
     assert "{'zpower_run': awx_run_of_slices} if item.slices | default(1) | int > 1 else {}" in extra
     assert [template["name"] for template in TEMPLATES if "slices" in template] == ["verify"]
     name = str(SETTINGS["awx_run_of_slices"])
-    render = jinja2.Environment(autoescape=False, undefined=jinja2.StrictUndefined).from_string(name).render  # noqa: S701
+    render = jinja2.Environment(autoescape=False, undefined=jinja2.StrictUndefined).from_string(name).render
     assert render(awx_workflow_job_id=4711, awx_job_id=4713, awx_job_template_id=7) == "4711-7"
     assert render(awx_job_id=4713, awx_job_template_id=7) == "4713-7"
 
@@ -175,7 +175,7 @@ def test_each_variable_of_a_playbook_is_asked_or_listed_as_left_out(template):
     anywhere = {question["variable"] for _name, question in QUESTIONS}
     missing = (specs(template["name"]).keys() - asked) | (COMMON.keys() - anywhere)
     assert [name for name in missing if not any(fnmatchcase(name, pattern) for pattern in left_out)] == []
-    known = {name for role in TOP.glob("roles/*") for name in role_variables(role.name)} | COMMON.keys()
+    known = {name for role in TOP.glob("roles/*") for name in role_specs(role.name)} | COMMON.keys()
     assert [pattern for pattern in left_out if not any(fnmatchcase(name, pattern) for name in known)] == []
     assert not {*left_out} & anywhere - {"tune_tunings"}
 
@@ -194,7 +194,7 @@ def test_no_answer_means_not_given():
 @pytest.mark.parametrize(("variable", "value"), OF_THE_SITE, ids=[variable for variable, _value in OF_THE_SITE])
 def test_an_empty_variable_of_the_site_is_not_given(variable, value):
     (name,) = re.findall(r"\bzpower_\w+", value)
-    template = jinja2.Environment(autoescape=False).from_string(value)  # noqa: S701
+    template = jinja2.Environment(autoescape=False).from_string(value)
     assert template.render({name: ""}) == template.render()
 
 

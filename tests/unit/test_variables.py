@@ -67,7 +67,6 @@ def test_a_misspelt_name_is_refused_with_the_one_that_was_meant(name: str, meant
         {"__rps_anything": 1, "other_rps_evry": 1, "ansible_rps": 1, "awx_rps_evry": 1, "smcx_a": 1},
         {"verify_ssl": False, "tune_in": 1, "verify_certificates": True},
         {"zpower_platform": {}},
-        {"smc_sysctls_wmem": 1},  # deprecated
         {"zpower_site_room": 1, "report_mail": 2, "zpower_own_variables": ["zpower_site_*", "report_mail"]},
         {"zpower_site_room": 1, "zpower_own_variables": "report_mail, zpower_site_room"},
         {

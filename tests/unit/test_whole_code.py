@@ -24,7 +24,7 @@ def found(pattern: str) -> dict[str, set[str]]:
 
 def test_the_controller_removes_only_its_temporary_files() -> None:
     removing = found(r"\b(remove|unlink|rmdir|removedirs|rmtree)\(")
-    # write_file() removes the file that it has made beside the new one's place
+    # replacing() removes the file that it has made beside the new one's place
     assert {path for path in removing if "/module_utils/" not in path} == {"plugins/plugin_utils/_records/files.py"}
     tasks = re.compile(r"state: ['\"]?absent|ansible\.builtin\.(shell|raw)")
     assert len(TASKS) > 20 and [path for path, text in TASKS.items() if tasks.search(text)] == []

@@ -16,7 +16,6 @@ class Confirmation:
         self.check_mode = check_mode
         self.force = force
         self._run = Run(tuning, journal, state, check_mode=True, force=force, complete=complete)
-        self._tuning = tuning
 
     def run(self):
         """Returns {changed, failed, msg, tuning: [record], diff}. Raises InputError and HostError before any change."""

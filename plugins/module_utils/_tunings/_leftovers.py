@@ -28,7 +28,9 @@ _ROLLBACK = "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags %s"
 # copies of a profile that SAP or an editor has made
 _COPY = re.compile(r"[~.]")
 # what a tuning has in the folders of journals, and what a killed run leaves of it
-_OF_TUNING = re.compile(r"(?:%s)?[a-z][a-z0-9_]*\.(?:json|lock|guardian|lease|pnet_ids|pyz)\b" % re.escape(TEMPORARY))
+_OF_TUNING = re.compile(
+    r"(?:%s)?[a-z][a-z0-9_]*\.(?:json|lock|guardian|lease|pnet_ids|pyz|zip)\b" % re.escape(TEMPORARY)
+)
 
 
 def records(host, system):

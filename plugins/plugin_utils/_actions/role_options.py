@@ -14,7 +14,6 @@ from . import shared_profiles
 
 _seconds: Callable[[Any, str], int] = seconds
 
-# Options that name subjects. A rollback leaves them out, so that it takes back the whole journal.
 UNLIMITED = "unlimited"  # of zpower_confirm_within: on probation until somebody ends it
 ZERO = (
     "zpower_confirm_within=0 has three meanings and is deprecated: write zpower_probation=only with rollback, "
@@ -27,6 +26,7 @@ LONGEST_TIMEOUT_S = 100_000_000
 RESTARTING = ("sap_profile", "smc")
 """The tunings that may restart instances."""
 SUBJECTS = {"interfaces", "device", "devices", "profiles", "instances", "values"}
+"""Options that name subjects. A rollback leaves them out, so that it takes back the whole journal."""
 
 
 def module_options(
@@ -35,7 +35,6 @@ def module_options(
     """The options of one call of the tuning's module.
 
     specs: the role's variables, from its argument_specs.yml; value_of: the value of a variable, None if it is not set.
-    A variable with two underscores in front comes first: a role has it for an option that it computes.
     """
     common = common_options(value_of)
     rollback = common.get("state") == "restored"
@@ -44,8 +43,7 @@ def module_options(
     given = {}
     for variable, spec in specs.items():
         option = variable.removeprefix(f"{tuning}_")
-        computed = value_of(f"__{variable}")
-        value = value_of(variable) if computed is None else computed
+        value = value_of(variable)
         if option not in left_out and _given(value, spec):
             given[option] = value
     if tuning == "sap_profile" and not rollback:

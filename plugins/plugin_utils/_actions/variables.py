@@ -118,14 +118,6 @@ RANGES: dict[str, tuple[Callable[[Any], bool], str]] = {
 
 
 @cache
-def role_variables(name: str) -> tuple[str, ...]:
-    """The variables of a role (argument_specs.yml) and its deprecated ones (vars/main.yml)."""
-    internal = COLLECTION / "roles" / name / "vars" / "main.yml"
-    deprecated = yaml_load(internal.read_text("utf-8")).get(f"__{name}_deprecated", []) if internal.exists() else []
-    return (*role_specs(name), *deprecated)
-
-
-@cache
 def role_specs(name: str) -> dict[str, dict[str, object]]:
     """The variables of a role with their types and choices, from all entry points of its argument_specs.yml."""
     specs = yaml_load((COLLECTION / "roles" / name / "meta" / "argument_specs.yml").read_text("utf-8"))
@@ -134,11 +126,9 @@ def role_specs(name: str) -> dict[str, dict[str, object]]:
 
 @cache
 def role_values(name: str) -> dict[str, Any]:
-    """The variables that a role has by itself, untemplated: those of defaults/main.yml and of vars/main.yml."""
-    files = (COLLECTION / "roles" / name / folder / "main.yml" for folder in ("defaults", "vars"))
-    found: dict[str, object] = {}
-    for path in files:
-        found.update(yaml_load(path.read_text("utf-8")) if path.exists() else {})
+    """The variables of defaults/main.yml of a role, untemplated."""
+    path = COLLECTION / "roles" / name / "defaults" / "main.yml"
+    found = yaml_load(path.read_text("utf-8")) if path.exists() else {}
     return {name: trusted(value) for name, value in found.items()}
 
 
@@ -153,9 +143,8 @@ def trusted(value: Any) -> Any:
 
 @cache
 def known() -> dict[str, dict[str, Any]]:
-    """All variables of the collection with their specs; a deprecated one has none."""
-    old = {variable: {"type": "raw"} for role in ROLES for variable in role_variables(role)}
-    return {**old, **{name: spec for role in ROLES for name, spec in role_specs(role).items()}, **COMMON}
+    """All variables of the collection with their specs."""
+    return {name: spec for role in ROLES for name, spec in role_specs(role).items()} | COMMON
 
 
 @cache

@@ -162,14 +162,14 @@ def test_a_change_without_records_is_no_data(results: Path) -> None:
     (results / "rsp-2026-11").mkdir()
     arguments = {"results": str(results), "change": "rsp-2026-11"}
     result = run(arguments, ansible_play_hosts_all=["app1"])
-    assert result["verdict"] == "NO DATA"
-    assert not result.get("failed")
-    assert "there is no measurement record of change rsp-2026-11" in result["msg"]
+    assert result["verdict"] == "NO DATA" and result["failed"]
+    assert result["msg"].startswith("NO DATA: there is no measurement record of change rsp-2026-11 in ")
     assert [entry["host"] for entry in result["not_measured"]] == ["app1", "app2"]
     assert len(files(results / "rsp-2026-11")) == len(RENDERERS)
     assert run(arguments, ansible_play_hosts_all=["app1"])["changed"] is False
-    # it proves nothing, but check mode measures nothing
-    assert run({**arguments, "fail_on": "inconclusive"})["failed"] is True
+    # it proves nothing, but check mode measures nothing, and a play that tried to measure has failed itself
+    assert not run(arguments, __report_measured=True).get("failed")
+    assert run({**arguments, "fail_on": "inconclusive"}, __report_measured=True)["failed"]
     nowhere = {**arguments, "results": str(results / "nowhere"), "fail_on": "inconclusive"}
     assert not run(nowhere, check=True).get("failed")
     assert not (results / "nowhere").exists()

@@ -13,9 +13,19 @@ from ansible.errors import AnsibleActionFail
 from ansible.parsing.dataloader import DataLoader
 from ansible.template import Templar
 from ansible_collections.zpower.sap_tuning.plugins.action import tuning
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.role_options import SUBJECTS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import (
+    known_tunings,
+    role_specs,
+    trusted,
+)
 
 CALLS: list[tuple[str, dict[str, Any]]] = []
+NO_SUBJECTS = {
+    *("settings", "items", "presets", "parameters", "restart"),
+    *("pnet_ids", "ueids", "attributes", "sap_ports", "database_ports"),
+}
+"""Options that take several values, but do not limit which subjects are taken back."""
 
 
 @pytest.fixture(autouse=True)
@@ -73,6 +83,13 @@ def test_a_rollback_covers_everything_whatever_the_inventory_names(rollback: Any
         assert options(name, zpower_rollback=rollback, **variables) == {"state": "restored", **kept}
     given = {"zpower_rollback": rollback, "zpower_confirm_within": "0", "rps_interfaces": ["hsi0"]}
     assert options("rps", **given) == {"state": "restored", "confirm_within": "0"}
+
+
+def test_a_rollback_leaves_out_every_option_that_names_subjects() -> None:
+    for name in known_tunings():
+        kinds = {option.removeprefix(f"{name}_"): spec["type"] for option, spec in role_specs(name).items()}
+        several = {option for option, kind in kinds.items() if kind in ("list", "dict")}
+        assert several <= SUBJECTS | NO_SUBJECTS, f"{name}: is it of SUBJECTS or of NO_SUBJECTS?"
 
 
 @pytest.mark.parametrize(

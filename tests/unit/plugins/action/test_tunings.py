@@ -124,8 +124,7 @@ def test_a_rollback_covers_the_journal_and_not_only_what_is_asked_for(calls: lis
 )
 def test_the_options_are_those_of_the_roles(variables: dict[str, Any], calls: list[dict[str, Any]]) -> None:
     """Also the defaults of roles that are not in the play, and templates that use them."""
-    # the settings of smc_sysctls take lookups
-    variables = {**variables, "__smc_sysctls_settings": {"wmem": 65536}}
+    variables = {"smc_sysctls_settings": {"wmem": 65536}, **variables}
     variables = {**variables, "omit": "__omit_place_holder__1"} if not trusting() else variables
     # a template of another role's default: both ways need that role
     shared = {"rps_cpus": "all"} if "rps_cpus" not in variables else {}

@@ -285,7 +285,6 @@ ENABLED = {
     "tx_intr_cnt": "128",
     "tx_intr_time": "10000",
 }
-pytestmark = pytest.mark.usefixtures("aix")
 smc_r = runner(SmcR, device=None, preset=None, attributes={}, sap_ports=[], database_ports=[], when_busy="fail")
 
 

@@ -121,6 +121,7 @@ def held(host, path, text):
         FOLDER + "/.zpower-rps.json.k1ll3d",
         FOLDER + "/checkpoint-exp1/.zpower-rps.json.k1ll3d",
         FOLDER + "/checkpoint-probation/rps.lease",
+        FOLDER + "/checkpoint-probation/rps.zip",
         "/etc/udev/rules.d/.zpower-91-zpower-sap-tuning-rps.rules.k1ll3d",
     ],
 )
