@@ -67,7 +67,7 @@ class ActionModule(HonestAction):
         chosen = [name for name in chosen if name not in deferred]
         called = [name for name in chosen if name in options]
         answer = Answer()
-        module_args = {
+        module_args: dict[str, Any] = {
             "names": called,
             "tunings": {name: {**options[name], **(tunings.get(name) or {})} for name in called},
             **({"preflight": True} if arguments["preflight"] else {}),

@@ -24,12 +24,11 @@ extends_documentation_fragment:
 options:
   event:
     description:
-      - The point that the role has reached. The old name C(state) is deprecated.
+      - The point that the role has reached.
       - V(planned) returns the number of the first round and of the session, before the rounds are measured.
       - V(written) writes the calibration from all rounds so far.
     type: str
     version_added: 1.0.0
-    aliases: [state]
     choices: [planned, written]
     default: written
   rounds:

@@ -25,7 +25,7 @@ extends_documentation_fragment:
 options:
   event:
     description:
-      - The point that the role has reached. The old name C(state) is deprecated.
+      - The point that the role has reached.
       - V(begun) returns what all hosts of C(before_after) have in common, such as the number of the session. It fails
         if the hosts ask for different plans, if the change cannot be continued, or if measuring is pointless according
         to a calibration.
@@ -42,7 +42,6 @@ options:
         are at the same one.
     type: str
     version_added: 1.0.0
-    aliases: [state]
     choices: [begun, planned, set, held, measured, looked, decided, ended]
     default: planned
   max_minutes:

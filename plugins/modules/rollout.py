@@ -22,7 +22,7 @@ extends_documentation_fragment:
 options:
   event:
     description:
-      - The point that the role has reached. The old name C(state) is deprecated.
+      - The point that the role has reached.
       - V(planned) forms the batches of all hosts of the play and shows the plan. If the rollout was begun before, it
         returns the batches that are left, and fails if the plan has changed. It returns its decisions as the fact
         C(__rollout_plan).
@@ -33,7 +33,6 @@ options:
       - All but V(owned) fail if another run has taken the rollout over.
     type: str
     version_added: 1.0.0
-    aliases: [state]
     choices: [planned, begun, judged, owned, stopped]
     required: true
   stage:
