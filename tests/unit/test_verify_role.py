@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role verify takes the rows of the role platform as its own, and those rows are tuning records."""
+"""What the roles verify and tune do in a play: rows of the platform are tuning records, and a site ends early."""
 
 from __future__ import annotations
 
@@ -76,3 +76,22 @@ def test_the_rows_are_tuning_records(tmp_path: Path, wanted: int | None) -> None
     assert [record["subject"] for record in records] == ["SMT", "capacity", "HiperSockets"]
     for record in records:
         row.validate(record)
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("strategy", ["linear", "free"])
+def test_a_site_goes_on_only_with_hosts_that_keep_records(tmp_path: Path, strategy: str) -> None:
+    hosts: dict[str, dict[str, Any]] = {name: {**LOCAL, "zpower_tunings": ["smc_r"]} for name in ("kept", "other")}
+    results = tmp_path / "results"
+
+    def site() -> str:
+        code, text = play(
+            tmp_path, hosts, "site", variables={"zpower_results": str(results)}, ANSIBLE_STRATEGY=strategy
+        )
+        assert code == 0 and "2 hosts: 2 ok." in text, text
+        return text
+
+    assert "Keep the tuning records" not in site()
+    hosts["kept"]["tune_change"] = "c1"
+    assert "Keep the tuning records" in site()
+    assert [path.parent.name for path in (results / "c1").glob("*/tunings-*.json")] == ["kept"]
