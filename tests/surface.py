@@ -38,6 +38,8 @@ def of_options(where: str, options: Mapping[str, Any]) -> Iterator[str]:
             yield from (f"{where} {one}={choice}" for choice in option.get("choices", ()))
             if not option.get("required") and not where.startswith("return/"):
                 yield f"default/{where} {one}: {json.dumps(option.get('default'), sort_keys=True)}"
+        yield from (f"setting {one['name']}" for one in option.get("env", ()))
+        yield from (f"setting {one['section']} {one['key']}" for one in option.get("ini", ()))
         for key in ("suboptions", "options", "contains"):
             yield from of_options(f"{where} {name}", option.get(key) or {})
 

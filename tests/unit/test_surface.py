@@ -30,6 +30,7 @@ NOW = surface.surface()
         "lookup captures",
         "role verify captures",
         "playbook site",
+        "setting ZPOWER_TUNINGS_FORMAT",
         "record zpower.sap_tuning/report/1 verdict: string",
         "exit code 2",
         "file <change>/experiment.json",
