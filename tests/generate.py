@@ -34,8 +34,10 @@ FRAGMENTS = HERE / "plugins" / "doc_fragments"
 FOLDER = HERE / "plugins" / "module_utils" / "_tunings"
 TUNINGS = [path.stem for path in FOLDER.glob("[!_]*.py")]
 MODULE_OF = {**{name: name for name in sorted(TUNINGS)}, "platform": "platform_settings_info"}
-# The roles set these themselves.
-INTERNAL = ("checkpoint", "lease", "confirm_within", "confirm_runs", "confirmed_state", "complete", "root", "left_to")
+# What documentation says of a plugin, an option or a return value that is not public.
+INTERNAL = "For the roles of this collection only"
+# The roles set these options themselves, from variables for all tunings.
+COMMON = ("checkpoint", "lease", "confirm_within", "root")
 LAST = ("state", "force")
 MARK = "# below: from the documentation of the module, by make generate\n"
 BEGIN, END = "<!-- variables: begin, by make generate -->\n", "<!-- variables: end -->"
@@ -160,16 +162,17 @@ if __name__ == "__main__":
 '''
 
 
-def documentation(path: Path) -> dict[str, Any]:
-    """Return the DOCUMENTATION of a module or of a fragment."""
+def documentation(path: Path, name: str = "DOCUMENTATION") -> dict[str, Any]:
+    """Return the DOCUMENTATION of a module or of a fragment, or its RETURN."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if (
-            isinstance(node, ast.Assign)
-            and isinstance(node.targets[0], ast.Name)
-            and node.targets[0].id == "DOCUMENTATION"
-        ):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == name:
             return dict(yaml.safe_load(ast.literal_eval(node.value)))
-    raise ValueError(f"{path} has no DOCUMENTATION")
+    raise ValueError(f"{path} has no {name}")
+
+
+def public(documented: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the options or return values that are not reserved for the roles."""
+    return {name: one for name, one in documented.items() if INTERNAL not in str(one.get("description"))}
 
 
 def redirects(top: Path = HERE) -> dict[str, str]:
@@ -187,7 +190,7 @@ def options_of(module: str) -> dict[str, dict[str, Any]]:
     options = {name: option for some in own for name, option in some.items()}
     names = [name for some in own[::-1] for name in some if name not in LAST]
     names = [*dict.fromkeys(names), *(name for name in LAST if name in options)]
-    return {name: options[name] for name in names if name not in INTERNAL}
+    return public({name: options[name] for name in names if name not in COMMON})
 
 
 def paragraphs(option: dict[str, Any]) -> list[str]:
@@ -215,8 +218,7 @@ def spec_of(option: dict[str, Any], role: str, options: dict[str, Any]) -> dict[
     kept = ("elements", "choices", "default") if "default" in option else ("elements",)
     spec |= {key: option[key] for key in ("version_added", *kept) if key in option}
     if "suboptions" in option:
-        parts = {name: part for name, part in option["suboptions"].items() if name not in INTERNAL}
-        spec["options"] = {name: spec_of(part, role, options) for name, part in parts.items()}
+        spec["options"] = {name: spec_of(part, role, options) for name, part in public(option["suboptions"]).items()}
         for part in spec["options"].values():
             part.pop("default", None)
     return spec

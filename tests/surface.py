@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What users build on: options, variables, playbooks, fields of records, exit codes and files, a line each.
+"""What users build on, a line each: options, defaults, return values, variables, playbooks, fields of records, files.
 
 `make release-check` compares the lines of the last release with those of this checkout (tests/release.py).
 """
@@ -31,24 +31,33 @@ def of_yaml(path: Path) -> Any:
 
 
 def of_options(where: str, options: Mapping[str, Any]) -> Iterator[str]:
-    """Return lines for options or variables, with their aliases, choices and suboptions."""
-    for name, option in options.items():
+    """Return lines for options, variables or return values, with their aliases, choices, defaults and suboptions."""
+    for name, option in generate.public(options).items():
         for one in (name, *option.get("aliases", ())):
             yield f"{where} {one}: {_type(option)}"
             yield from (f"{where} {one}={choice}" for choice in option.get("choices", ()))
-        yield from of_options(f"{where} {name}", option.get("suboptions", option.get("options", {})))
+            if not option.get("required") and not where.startswith("return/"):
+                yield f"default/{where} {one}: {json.dumps(option.get('default'), sort_keys=True)}"
+        yield from (f"setting {one['name']}" for one in option.get("env", ()))
+        yield from (f"setting {one['section']} {one['key']}" for one in option.get("ini", ()))
+        for key in ("suboptions", "options", "contains"):
+            yield from of_options(f"{where} {name}", option.get(key) or {})
 
 
 def of_plugin(top: Path, path: Path) -> Iterator[str]:
-    """Return lines for a plugin and its options, including those of its documentation fragments."""
+    """Return lines for a public plugin, its return values and its options, also those of documentation fragments."""
     where, found = f"{path.parent.name} {path.stem}", generate.documentation(path)
+    if not generate.public({path.stem: found}):
+        return
     yield where
-    yield from of_options(where, found.get("options", {}))
-    shared = found.get("extends_documentation_fragment", [])
+    if path.parent.name != "callback":
+        yield from of_options(f"return/{where}", generate.documentation(path, "RETURN"))
+    shared, options = found.get("extends_documentation_fragment", []), dict[str, Any]()
     for one in [shared] if isinstance(shared, str) else shared:
         fragment = top / "plugins" / "doc_fragments" / f"{one.rpartition('.')[2]}.py"
         if fragment.exists():  # the others belong to ansible-core
-            yield from of_options(where, generate.documentation(fragment).get("options", {}))
+            options |= generate.documentation(fragment).get("options", {})
+    yield from of_options(where, {**options, **found.get("options", {})})
 
 
 def parts(schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -85,29 +94,48 @@ def surface(top: Path = generate.HERE) -> set[str]:
         for path in (top / "plugins" / kind).glob("[!_]*.py"):
             found |= {*of_plugin(top, path)}
     for path in (top / "roles").glob("*/meta/argument_specs.yml"):
-        found.add(f"role {path.parts[-3]}")
-        for entry in of_yaml(path)["argument_specs"].values():
+        for name, entry in of_yaml(path)["argument_specs"].items():
+            found.add(f"role {path.parts[-3]} {name}".removesuffix(" main"))
             found |= {*of_options("variable", entry.get("options", {}))}
     for group in of_yaml(top / "tests" / "reference.yml")["variables"]:
-        found |= {f"variable {one['name']}: {one['type']}" for one in group["variables"]}
+        found |= {*of_options("variable", {one["name"]: one for one in group["variables"]})}
     found |= {f"playbook {path.stem}" for path in (top / "playbooks").glob("*.yml")}
     for path in (top / "docs" / "schemas").glob("*.json"):
         schema = json.loads(path.read_text("utf-8"))
         fields = of_fields(f"record {schema['$id']}", schema, schema.get("$defs", {}), {})
         found |= {f"{name}: {'|'.join(sorted(types)) or 'any'}" for name, types in fields.items()}
+    page = (top / "docs" / "evidence.md").read_text("utf-8")
+    for metric, labels in re.findall(r"`(zpower_\w+)\{([\w,]+)\}`", page):
+        found |= {f"metric {metric} {label}" for label in labels.split(",")}
+    found |= {
+        f"column {name}"
+        for line in re.findall(r"(?m)^\| `verify.csv` .*", page)
+        for name in re.findall(r"`(\w+)`", line)
+    }
     page = (top / "docs" / "codes_files_ports.md").read_text("utf-8")
     found |= {f"exit code {code}" for code in re.findall(r"(?m)^\| (\d+) \|", page)}
     return found | {f"file {path}" for path in re.findall(r"`([/<][^` ]*/[^` ]+|[\w<>/-]+\.json)`", page)}
 
 
+def wider(type_: str) -> set[str]:
+    """Return the types of options that take every value of a type."""
+    element = type_.removeprefix("list of ")
+    found = {element, "raw", *(["float"] if element == "int" else [])}
+    return found if element == type_ else {"raw", "list", *(f"list of {one}" for one in found)}
+
+
 def missing(old: set[str], new: set[str]) -> set[str]:
-    """Return the lines that are gone. A field of a record may lose a type; an option may gain any."""
+    """Return the lines that are gone. A field of a record may lose a type; an option may take more than before."""
     types = dict(line.split(": ", 1) for line in new if ": " in line)
+    chosen = {line.partition("=")[0] for line in new}
 
     def kept(line: str) -> bool:
         name, _colon, type_ = line.partition(": ")
-        fewer = line.startswith("record ") and {*types.get(name, "?").split("|")} <= {*type_.split("|")}
-        return fewer or types.get(name) == "raw"
+        if line.startswith("record "):
+            return {*types.get(name, "?").split("|")} <= {*type_.split("|")}
+        option, choice, _value = name.partition("=")
+        free = choice and option in types and option not in chosen
+        return bool(free) or not line.startswith(("default/", "return/")) and types.get(name) in wider(type_)
 
     return {line for line in old - new if not kept(line)}
 

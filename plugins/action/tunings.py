@@ -63,16 +63,13 @@ class ActionModule(HonestAction):
         accepted, problems = self._waivers(variables)
         options, mistakes = self._options(chosen, variables)
         platform = self._platform(names, arguments, variables)
-        if mistakes and arguments["stop_on_error"]:
-            raise ValueError("; ".join(mistakes.values()))
         deferred, throttle = self._deferred(options, variables) if arguments["defer"] else ([], 0)
         chosen = [name for name in chosen if name not in deferred]
         called = [name for name in chosen if name in options]
         answer = Answer()
-        module_args = {
+        module_args: dict[str, Any] = {
             "names": called,
             "tunings": {name: {**options[name], **(tunings.get(name) or {})} for name in called},
-            "stop_on_error": arguments["stop_on_error"],
             **({"preflight": True} if arguments["preflight"] else {}),
             **platform,
         }

@@ -60,20 +60,25 @@ options:
     type: str
     version_added: 0.9.0
   confirm_runs:
-    description: The runs of a rollout, this one last. Values that another run has set on probation are then neither set
-      nor confirmed nor taken back; the call fails. If empty, values of all runs are.
+    description:
+      - For the roles of this collection only; it may change in any version.
+      - The runs of a rollout, this one last. Values that another run has set on probation are then neither set nor
+        confirmed nor taken back; the call fails. If empty, values of all runs are.
     type: list
     elements: str
     version_added: 1.0.0
     default: []
   confirmed_state:
-    description: With O(state=confirmed), the state that the values should have.
+    description:
+      - For the roles of this collection only; it may change in any version.
+      - With O(state=confirmed), the state that the values should have.
     type: str
     version_added: 0.9.0
     choices: [present, 'off', restored]
     default: present
   complete:
     description:
+      - For the roles of this collection only; it may change in any version.
       - This call names all values of this tuning that the host should have, as calls of the roles do. Any other
         subject in the journal, such as an interface that is no longer named, then has a record V(drifted) that says
         how to take it back. It is not changed.

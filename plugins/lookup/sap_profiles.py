@@ -11,8 +11,10 @@ version_added: 0.9.0
 author:
   - The zpower.sap_tuning authors (@zpower)
 description:
-  - For the roles C(zpower.sap_tuning.sap_profile) and C(zpower.sap_tuning.tune). Several hosts of a play that ask for
-    the same profile on a shared file system must not change it at the same time, so the first of them does.
+  - For the roles of this collection only; it may change in any version.
+    Use the roles C(sap_profile) and C(tune).
+  - Several hosts of a play that ask for the same profile on a shared file system must not change it at the same time,
+    so the first of them does.
 options:
   _terms:
     description:

@@ -10,7 +10,7 @@ module: calibrate
 short_description: What measurements on these hosts can show
 version_added: 0.9.0
 description:
-  - A part of the role C(calibrate), which measures. Use that role.
+  - For the roles of this collection only; it may change in any version. Use the role C(calibrate).
   - Reads the rounds of the phase C(calibration) of a change, in which nothing was changed, and says for each host and
     workload how much runs, rounds and boots vary, the smallest change that a planned measurement can show, how many
     rounds other changes take, how often a verdict would be false, and why a measurement is pointless.
@@ -24,12 +24,11 @@ extends_documentation_fragment:
 options:
   event:
     description:
-      - The point that the role has reached. The old name C(state) is deprecated.
+      - The point that the role has reached.
       - V(planned) returns the number of the first round and of the session, before the rounds are measured.
       - V(written) writes the calibration from all rounds so far.
     type: str
     version_added: 1.0.0
-    aliases: [state]
     choices: [planned, written]
     default: written
   rounds:

@@ -10,21 +10,22 @@ module: experiment
 short_description: Plan a measurement of several states, go on with it, and tell which level won
 version_added: 0.1.0
 description:
+  - For the roles of this collection only; it may change in any version.
+    Use the roles C(experiment) and C(before_after).
   - Keeps the plan of an experiment in C(<results>/<change>/experiment.json) on the controller, with its factors,
     their levels, the order in which they are measured and the seed that this order was drawn with.
   - Reads from the records of the change which steps are done, so that an interrupted experiment can be resumed.
   - In the role C(zpower.sap_tuning.before_after), whose session has the two states C(before) and C(after), it reads
     from the records where to continue, and keeps no plan.
-  - It changes nothing on any host. The roles apply the states, measure them and take them back; use those.
+  - It changes nothing on any host. The roles apply the states, measure them and take them back.
   - The variables of the role, such as C(experiment_factors), are options without the name of the role in front, and
     so is C(report_expected_change). An option that is not given has the value of its variable.
-  - What it returns besides the values below is for the tasks of these roles only.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:
   event:
     description:
-      - The point that the role has reached. The old name C(state) is deprecated.
+      - The point that the role has reached.
       - V(begun) returns what all hosts of C(before_after) have in common, such as the number of the session. It fails
         if the hosts ask for different plans, if the change cannot be continued, or if measuring is pointless according
         to a calibration.
@@ -41,7 +42,6 @@ options:
         are at the same one.
     type: str
     version_added: 1.0.0
-    aliases: [state]
     choices: [begun, planned, set, held, measured, looked, decided, ended]
     default: planned
   max_minutes:

@@ -10,13 +10,13 @@ module: measurement_check
 short_description: Check what a measurement needs, before anything is changed
 version_added: 0.9.0
 description:
+  - For the roles of this collection only; it may change in any version.
+    Use the roles C(measure), C(before_after) and C(experiment), which begin with it.
   - Fails in one sentence if a host cannot be measured as requested, because of the name of the change, the
     results folder, the workloads or the peers. It contacts no host and changes nothing.
-  - The roles C(measure), C(before_after) and C(experiment) begin with it.
   - It also fails if the playbook runs with C(--tags), which would leave out tasks of the measurement.
   - Each variable of the role C(measure) is an option without C(measure_) in front, such as O(ignore:peer). An option
     that is not given defaults to its variable.
-  - What it returns besides the values below is for the tasks of these roles only.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:

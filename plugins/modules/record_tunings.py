@@ -10,6 +10,8 @@ module: record_tunings
 short_description: Keep the tuning records of a host beside its measurements
 version_added: 0.1.0
 description:
+  - For the roles of this collection only; it may change in any version.
+    Use the role C(tune) with C(tune_change).
   - Stores the records that tuning modules such as M(zpower.sap_tuning.rps) returned in
     RV(zpower.sap_tuning.rps#module:tuning) as
     C(<results>/<change>/<host>/tunings-<phase>-<round>.json) on the controller.

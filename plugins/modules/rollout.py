@@ -10,7 +10,8 @@ module: rollout
 short_description: Decide the batches of a rollout, and whether it goes on
 version_added: 0.9.0
 description:
-  - A part of the role C(rollout), which runs the tunings. Use the playbook C(zpower.sap_tuning.rollout).
+  - For the roles of this collection only; it may change in any version.
+    Use the playbook C(zpower.sap_tuning.rollout).
   - It reads the results of other tasks of the play, decides, and keeps the state of the rollout with its summary in
     C(<results>/rollouts/<change>/). It contacts no host.
   - Each variable of the role is an option without C(rollout_) in front, and so are C(report_material_pct) and
@@ -21,7 +22,7 @@ extends_documentation_fragment:
 options:
   event:
     description:
-      - The point that the role has reached. The old name C(state) is deprecated.
+      - The point that the role has reached.
       - V(planned) forms the batches of all hosts of the play and shows the plan. If the rollout was begun before, it
         returns the batches that are left, and fails if the plan has changed. It returns its decisions as the fact
         C(__rollout_plan).
@@ -32,7 +33,6 @@ options:
       - All but V(owned) fail if another run has taken the rollout over.
     type: str
     version_added: 1.0.0
-    aliases: [state]
     choices: [planned, begun, judged, owned, stopped]
     required: true
   stage:

@@ -78,7 +78,9 @@ options:
       presets: *presets
       parameters: *parameters
       left_to:
-        description: The host that changes this profile, which both share. This host only checks it.
+        description:
+          - For the roles of this collection only; it may change in any version.
+          - The host that changes this profile, which both share. This host only checks it.
         type: str
   manage_rtprio:
     description:

@@ -34,7 +34,9 @@ options:
     choices: [observe, present, restored, confirmed]
     default: observe
   confirmed_state:
-    description: With O(state=confirmed), the state that the values should have.
+    description:
+      - For the roles of this collection only; it may change in any version.
+      - With O(state=confirmed), the state that the values should have.
     type: str
     choices: [observe, present, restored]
     default: present

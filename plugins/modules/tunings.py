@@ -13,7 +13,7 @@ author:
   - The zpower.sap_tuning authors (@zpower)
 description:
   - Runs the chosen tunings one after another in one process on the host, each with its own journal and its own result,
-    which is that of the tuning's own module.
+    which is that of the tuning's own module. After a failure the others still run, and the call fails at its end.
   - The options of each tuning come from the variables C(<tuning>_<option>), as for its role; a variable that is not
     set has the default of the role. C(zpower_rollback), C(zpower_confirm), C(zpower_confirm_within),
     C(zpower_checkpoint), C(zpower_lease) and C(zpower_root) have the meaning that they have for the roles.
@@ -38,11 +38,6 @@ options:
       others, also over those of the command line.
     type: dict
     default: {}
-  stop_on_error:
-    description:
-      - After a tuning has failed, do not run those that follow. Otherwise they run, and the call fails at its end.
-    type: bool
-    default: false
   check_platform:
     description:
       - Also check what this collection does not set itself (SMT, the route to the database host, SMC), and every tuning
@@ -74,6 +69,7 @@ options:
     default: warn
   defer:
     description:
+      - For the roles of this collection only; it may change in any version.
       - Do not run the tuning C(sap_profile) yet if this host must wait for another one that changes the same profile
         on a shared file system, or may restart instances. RV(deferred) then names it, for a second task. Not in check
         mode. Needs the fact C(__sap_profile_order) of the lookup P(zpower.sap_tuning.sap_profiles#lookup).
@@ -83,18 +79,22 @@ options:
     default: false
   records:
     description:
+      - For the roles of this collection only; it may change in any version.
       - Whether the records and results of the tunings are returned, for tasks that follow.
       - In the role C(tune), by default only with the variable C(tune_change), for which it keeps them.
     type: bool
     version_added: 1.0.0
     default: true
   fail:
-    description: Whether the task fails for RV(failing). If it does not, all values are returned, for tasks that follow.
+    description:
+      - For the roles of this collection only; it may change in any version.
+      - Whether the task fails for RV(failing). If it does not, all values are returned, for tasks that follow.
     type: bool
     version_added: 1.0.0
     default: true
   failing:
     description:
+      - For the roles of this collection only; it may change in any version.
       - For a second task after one with O(defer) or O(fail=false), its RV(failing). This task fails with them, after it
         has run the tunings in O(names). Without names, it calls nothing.
     type: list
@@ -141,21 +141,27 @@ RETURN = r"""
 tunings:
   description:
     - The result of each tuning's module, under the name of the tuning, without its records and its diff, which are in
-      RV(tuning) and C(diff). One that was not run has C(skipped).
+      RV(tuning) and C(diff).
   returned: if the task registers its result and does not fail
   type: dict
   sample: {rps: {changed: true, failed: false, msg: 1 changed}}
 deferred:
-  description: The tunings that wait for a second task. See O(defer).
+  description:
+    - For the roles of this collection only; it may change in any version.
+    - The tunings that wait for a second task. See O(defer).
   returned: if the task registers its result and does not fail
   type: list
   elements: str
 later:
-  description: True if tasks of the role C(tune) follow for this host, such as that for RV(deferred).
+  description:
+    - For the roles of this collection only; it may change in any version.
+    - True if tasks of the role C(tune) follow for this host, such as that for RV(deferred).
   returned: if there are some
   type: bool
 throttle:
-  description: 1 if that task may run on one host at a time only, otherwise 0.
+  description:
+    - For the roles of this collection only; it may change in any version.
+    - 1 if the task for RV(deferred) may run on one host at a time only, otherwise 0.
   returned: if the task registers its result and does not fail
   type: int
 tuning:
@@ -304,18 +310,6 @@ def preflight(kinds, options):
     return lambda results: _preflight.sentences(accepted, results)
 
 
-def run_all(names, run, stop_on_error):
-    """{name: run(name)} of the tunings in this order."""
-    results, failed = {}, None
-    for name in names:
-        if failed and stop_on_error:
-            results[name] = {"skipped": True, "msg": "not run, because %s failed" % failed}
-        else:
-            results[name] = run(name)
-            failed = failed or (name if results[name].get("failed") else None)
-    return results
-
-
 def platform_results(module):
     """{platform: facts, tuning: records} of the platform check, if it is asked for."""
     if not module.params["check_platform"]:
@@ -341,7 +335,6 @@ def main():
             names=dict(type="list", elements="str"),
             tunings=dict(type="dict", default={}),
             variables=dict(type="dict", default={}),
-            stop_on_error=dict(type="bool", default=False),
             check_platform=dict(type="bool", default=False),
             platform=dict(type="dict", default={}),
             preflight=dict(type="bool", default=False),
@@ -375,7 +368,7 @@ def main():
     def run(name):
         return idle[name] if name in idle else run_one(kinds[name], options.get(name) or {}, module.check_mode)
 
-    results = run_all(names, run, module.params["stop_on_error"])
+    results = {name: run(name) for name in names}
     bad = ["%s: %s" % (name, result["msg"]) for name, result in results.items() if result.get("failed")]
     shown.update(
         changed=any(result.get("changed", False) for result in results.values()),

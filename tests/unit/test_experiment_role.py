@@ -52,7 +52,7 @@ DOCUMENTATION = {DOCUMENTATION!r}
 
 
 def main():
-    options = {{"names": {{}}, "tunings": {{"type": "dict"}}, "stop_on_error": {{}}}}
+    options = {{"names": {{}}, "tunings": {{"type": "dict"}}}}
     module = AnsibleModule(options, supports_check_mode=True)
     tunings = module.params["tunings"]
     with open(os.environ["CALLS"], "a") as calls:

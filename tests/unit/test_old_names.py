@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The zpower.sap_tuning authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Modules and options under their names from before 1.0.0: they work, and Ansible names the new name and the end."""
+"""Modules under their names from before 1.0.0: they work, and Ansible names the new name and the end."""
 
 from __future__ import annotations
 
@@ -32,38 +32,24 @@ DEFAULTS = {
     "group/zpower.sap_tuning.measuring": {"runs": 1, "warmup": 0, "idle_seconds": 0, "control": False},
     "zpower.sap_tuning.workload": {"workload": "command"},
 }
-# the value of an option that was called state, further options, and what only that value can answer
-EVENTS: dict[str, tuple[dict[str, Any], str, str]] = {
-    "calibrate": ({"rounds": 8, "results": "."}, "planned", '"first_round": 1'),
-    "experiment": ({"change": "c1"}, "decided", "has no plan of an experiment"),
-    "rollout": ({}, "planned", "rollout_change is not set"),
-}
 END = r"\. This feature will be removed from .{,40}2\.0\.0"
 WARNING = r"zpower\.sap_tuning\.(\w+) has been deprecated\. Use (\S+)" + END
-OPTION = r"The option state of zpower\.sap_tuning\.(\w+) is called event" + END
 
 
 def test_old_names_work_and_ansible_warns_about_each_once(tmp_path: Path) -> None:
-    calls: list[tuple[str, str, dict[str, Any], str]] = [
-        (old, old, options, words) for old, (options, words) in CALLS.items()
-    ]
-    for module, (options, event, words) in EVENTS.items():
-        names = ("event", "state", "state")
-        calls += [(f"{module}_{name}", module, {**options, name: event}, words) for name in names]
     tasks: list[dict[str, Any]] = [
-        {f"zpower.sap_tuning.{module}": options, "register": result, "ignore_errors": True}
-        for result, module, options, _words in calls
+        {f"zpower.sap_tuning.{old}": options, "register": old, "ignore_errors": True}
+        for old, (options, _words) in CALLS.items()
     ]
-    results = "{{ {" + ", ".join(f"'{result}': {result}" for result, *_rest in calls) + "} | to_json }}"
+    results = "{{ {" + ", ".join(f"'{old}': {old}" for old in CALLS) + "} | to_json }}"
     tasks.append({"ansible.builtin.copy": {"content": results, "dest": str(tmp_path / "found.json")}})
     plays = [{"hosts": "all", "gather_facts": False, "module_defaults": DEFAULTS, "tasks": tasks}]
     code, text = play(tmp_path, {"localhost": LOCAL}, plays, ANSIBLE_CALLBACKS_ENABLED="zpower.sap_tuning.tunings")
     assert code == 0, text
     found = json.loads((tmp_path / "found.json").read_text("utf-8"))
-    assert [result for result, _module, _options, words in calls if words not in json.dumps(found[result])] == []
+    assert [old for old, (_options, words) in CALLS.items() if words not in json.dumps(found[old])] == []
     said = " ".join(text.split())
     assert sorted(re.findall(WARNING, said)) == sorted(NEW.items()), said
-    assert sorted(re.findall(OPTION, said)) == sorted(EVENTS), said
     assert re.search(r"TUNINGS \*+ .*\b1 host: .*\d+ rows", said), said
 
 

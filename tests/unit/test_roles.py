@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Defaults, argument specification, tasks and README of every role agree; tunings hand on checkpoints and probation."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -46,6 +47,32 @@ def test_tasks_and_playbooks_read_only_known_variables():
         found |= {*name.findall(re.sub(r"(?m)^ *#.*$", "", path.read_text(encoding="utf-8")))}
     assert len(found) > 150
     assert found - {*known()} - NO_VARIABLES == set()
+
+
+HIDDEN = re.compile(r"(?<!\w)__[a-z][a-z_]*[a-z]\b")
+
+
+def hidden(value, names):
+    """Add the hidden variables that YAML sets to names["set"], and those that its templates read to names["read"]."""
+    if isinstance(value, str):
+        names["read"] |= {*HIDDEN.findall(value)}
+    for key, one in value.items() if isinstance(value, dict) else ():
+        names["set"] |= {name for name in (key, one if key in ("register", "loop_var") else "") if HIDDEN.match(name)}
+        hidden([] if key in ("register", "loop_var") else one, names)
+    for one in value if isinstance(value, list) else ():
+        hidden(one, names)
+
+
+def test_hidden_variables_that_are_set_are_read_and_the_other_way_around():
+    names = {"set": {"__rollout_plan"}, "read": set()}  # the action rollout returns it as a fact
+    for path in [*TOP.glob("roles/*/[dtv]*/*.yml"), *TOP.glob("playbooks/*.yml")]:
+        hidden(yaml.safe_load(path.read_text("utf-8")), names)
+    for path in (path for face in ("action", "lookup", "plugin_utils") for path in TOP.glob(f"plugins/{face}/**/*.py")):
+        texts = [node.value for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Constant)]
+        names["read"] |= {text for text in texts if isinstance(text, str) and HIDDEN.fullmatch(text)}
+    computed = {f"__{name}" for name in known()}  # module_options() reads the value of a variable under such a name
+    assert names["read"] - names["set"] == set()
+    assert names["set"] - names["read"] - computed == set()
 
 
 def examples(role):

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
+import evidence_samples
 import pytest
 import surface
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence import exports
 from packaging.version import Version
 
 NOW = surface.surface()
@@ -18,9 +21,16 @@ NOW = surface.surface()
     "line",
     [
         "modules rps state=restored",
-        "modules rollout state=planned",  # under its old name
         "modules leftovers",
+        "default/modules rps every: 1",
+        "default/variable rps_every: 1",
+        'default/variable zpower_drift: "fail"',
+        "return/modules rps tuning: list of dict",
+        "modules tunings preflight: bool",
+        "lookup captures",
+        "role verify captures",
         "playbook site",
+        "setting ZPOWER_TUNINGS_FORMAT",
         "record zpower.sap_tuning/report/1 verdict: string",
         "exit code 2",
         "file <change>/experiment.json",
@@ -28,6 +38,31 @@ NOW = surface.surface()
 )
 def test_the_lines_of_this_checkout(line: str) -> None:
     assert line in NOW
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(f"modules {name}" for name in ("rollout", "experiment", "calibrate", "measurement_check", "record_tunings")),
+        *(f"modules tunings {name}" for name in ("defer", "records", "fail", "failing")),
+        *(f"return/modules tunings {name}" for name in ("deferred", "later", "throttle")),
+        *(f"modules rps {name}" for name in ("complete", "confirm_runs", "confirmed_state")),
+        "modules sap_profile profiles left_to",
+        "lookup sap_profiles",
+    ],
+)
+def test_parts_of_the_roles_are_not_public(name: str) -> None:
+    """Their documentation says so."""
+    assert [line for line in NOW if re.match(rf"(default/)?{name}\b", line)] == []
+
+
+def test_the_page_on_evidence_names_all_metrics_and_columns() -> None:
+    metrics = set()
+    for made in evidence_samples.SAMPLES.values():
+        for metric, labels in re.findall(r"(?m)^(zpower_\w+)\{(.*)\} ", "".join(exports.prometheus(made()))):
+            metrics |= {f"metric {metric} {label}" for label in re.findall(r'(\w+)="(?:[^"\\]|\\.)*"', labels)}
+    assert {line for line in NOW if line.startswith("metric ")} == metrics
+    assert {line for line in NOW if line.startswith("column ")} == {f"column {name}" for name in exports.HEADER}
 
 
 def test_a_state_is_one_that_a_host_can_have() -> None:
@@ -44,6 +79,11 @@ def test_a_state_is_one_that_a_host_can_have() -> None:
         ("variable rps_every: int", "variable rps_every: str", True),
         ("modules rps mode=all", "modules rps mode=any", True),
         ("modules rps name: str", "modules rps name: raw", False),
+        ("modules rps name: int", "modules rps name: float", False),
+        ("modules rps name: list of int", "modules rps name: list", False),
+        ("modules rps name: list of str", "modules rps name: list of int", True),
+        ("default/variable rps_every: 1", "default/variable rps_every: 2", True),
+        ("return/modules rps tuning: dict", "return/modules rps tuning: raw", True),
         ("record zpower.sap_tuning/rollout/1 p: null|number", "record zpower.sap_tuning/rollout/1 p: number", False),
         ("record zpower.sap_tuning/rollout/1 p: number", "record zpower.sap_tuning/rollout/1 p: null|number", True),
     ],
@@ -52,11 +92,19 @@ def test_which_changes_are_breaks(was: str, now: str, gone: bool) -> None:
     assert (surface.missing({was}, {now, "playbook site"}) == {was}) is gone
 
 
+def test_an_option_without_choices_takes_more_than_one_with_choices() -> None:
+    was = {"modules rps mode: str", "modules rps mode=all"}
+    assert surface.missing(was, {"modules rps mode: str"}) == set()
+    assert surface.missing(was, {"modules rps mode: str", "modules rps mode=any"}) == {"modules rps mode=all"}
+    assert surface.missing(was, set()) == was
+
+
 @pytest.mark.parametrize(
     ("line", "named"),
     [
         ("modules rps mode=all", "rps - ``mode`` takes no ``all`` any more."),
         ("variable rps_every: int", "``rps_every`` is text."),
+        ("default/modules rps every: 1", "rps - ``every`` is 2 by default."),
         ("record zpower.sap_tuning/rollout/1 plan guard pct: number", "rollout - ``pct`` can be null."),
         ("file /etc/x.conf", "The file ``/etc/x.conf`` has another place."),
     ],

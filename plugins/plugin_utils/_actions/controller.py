@@ -21,7 +21,7 @@ from .role_options import ZERO, common_options, host_timeout, templated
 # read where Ansible loads an action, before it forks the process of each host
 variables.known()
 variables.defaults()
-PARTS = ("type", "elements", "choices", "default", "required", "aliases")
+PARTS = ("type", "elements", "choices", "default", "required")
 RESULTS = {"type": "path", "default": "results"}
 """The option that all these modules have from the documentation fragment ``controller``."""
 
@@ -201,19 +201,11 @@ class ControllerAction(HonestAction):
         # an empty field of a survey is not set
         self._task.args = {name: value for name, value in asked.items() if value not in (None, "")} | self._task.args
         try:
-            self._warn_of_old_names()
             _result, options = self.validate_argument_spec(argument_spec=self.ARGUMENTS, **self.RULES)
             return self.act(options, given)
         except (AnsibleActionFail, ValueError) as error:
             sentence = variables.in_variables(self._names(asked), one_line(error))
             raise ValueError(shorten(sentence, variables.LONGEST)) from None
-
-    def _warn_of_old_names(self) -> None:
-        """An alias is an old name. Of those, ansible-core warns in modules only, whatever an action's spec says."""
-        for name, spec in self.ARGUMENTS.items():
-            for old in self._task.args.keys() & {*spec.get("aliases", ())}:
-                said = f"The option {old} of {self._task.action} is called {name}"
-                self._display.deprecated(said, version="2.0.0", collection_name="zpower.sap_tuning")
 
     def _names(self, asked: Iterable[str]) -> dict[str, str]:
         """The variables that stand for options: those that were asked for, in a role all that the role has."""

@@ -238,19 +238,6 @@ def test_an_error_in_one_tuning_leaves_the_others_alone(tmp_path, monkeypatch, h
     assert result["tunings"]["cpu_topology"]["failed"] is False
 
 
-def test_stop_on_error_runs_nothing_after_an_error(tmp_path, hosts, one):
-    hosts.append(lpar(tmp_path))
-    names = ["cpu_polarization", "rps", "smc_sysctls"]
-    result = one(names=names, tunings=dict(WANTED, rps={"interfaces": ["eth7"]}), stop_on_error=True)
-    found = result["tunings"]
-    assert found["cpu_polarization"]["changed"] and result["msg"] == "rps: " + found["rps"]["msg"]
-    assert found["smc_sysctls"] == {"skipped": True, "msg": "not run, because rps failed"}
-    # an unused tuning is skipped too
-    put(hosts[0], LINUX + "/rps.json", "{")
-    found = one(tunings={name: {"state": "restored"} for name in names}, stop_on_error=True)["tunings"]
-    assert [found[name].get("skipped", False) for name in names] == [False, False, True]
-
-
 @pytest.mark.parametrize("more", [WANTED, {}])
 def test_an_unknown_tuning_is_an_error_before_anything_runs(more, tmp_path, hosts, one):
     hosts.append(lpar(tmp_path))
