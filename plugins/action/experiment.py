@@ -9,6 +9,8 @@ from typing import Any
 from ..modules.experiment import DOCUMENTATION
 from ..plugin_utils._actions.controller import LIMITS, ControllerAction, argument_spec, of_role
 from ..plugin_utils._actions.variables import known_tunings, role_specs
+from ..plugin_utils._compare import comparing
+from ..plugin_utils._experiment.plans import choose_limit
 from ..plugin_utils._records.checks import plain_json
 from ..plugin_utils._sessions import levels, session, two_states
 from ..plugin_utils._sessions.session import Options
@@ -36,8 +38,8 @@ class ActionModule(ControllerAction):
     def perform(self, given: dict[str, Any]) -> Mapping[str, Any]:
         self.two_states = str(self._task._role) == "zpower.sap_tuning.before_after"
         role = "before_after" if self.two_states else "experiment"
-        more = dict.fromkeys(LIMITS, "report") if self.two_states else {}
-        self.ARGUMENTS = {**OF_ROLE[role], **LIMITS, **argument_spec(DOCUMENTATION)}
+        more = dict.fromkeys(LIMITS.keys() - OF_ROLE[role].keys(), "report")
+        self.ARGUMENTS = {**LIMITS, **OF_ROLE[role], **argument_spec(DOCUMENTATION)}
         self.VARIABLES = {
             name: f"{begin}_{name}" for name, begin in {**dict.fromkeys(OF_ROLE[role], role), **more}.items()
         }
@@ -45,6 +47,8 @@ class ActionModule(ControllerAction):
         return super().perform(given)
 
     def act(self, options: dict[str, Any], variables: dict[str, Any]) -> dict[str, Any]:
+        # refused before anything is measured
+        comparing.Options(choose_limit(options["material_pct"], None), expected_change=options["expected_change"])
         result = self.decide(plain_json(options), variables, bool(self._task.check_mode))
         self.say(result.pop("say", ()))
         return result

@@ -57,14 +57,17 @@ def of_role(given: Values, value_of: Callable[[str], Any], side: str) -> tuple[s
     workload = value_of("__measure_workload")
     kind = workload["name"]
     module, own = OF_KIND.get(kind, ("measure_workload", "measure_"))
+    known = computed(workload, given, value_of, side)
 
-    def values(wanted: Iterable[str], *begins: str) -> Values:
-        variables = {name: next((begin + name for begin in begins if begin + name in given), "") for name in wanted}
-        return without_empty({name: value_of(variable) for name, variable in variables.items()})
+    def values(wanted: Iterable[str], begin: str) -> Values:
+        variables = {
+            name: next((one + name for one in (begin, "measure_") if one + name in given), "") for name in wanted
+        }
+        found = {name: known[name] if name in known else value_of(variable) for name, variable in variables.items()}
+        return without_empty(found)
 
     spec = {**entry_point.ARGUMENTS, **MODULES[module].ARGUMENTS}
-    known = {name: value for name, value in computed(workload, given, value_of, side).items() if name in spec}
-    options = without_empty({**values(spec, own, "measure_"), **known})
+    options = values(spec, own)
     if spec.get(kind, {}).get("type") == "dict":
         options[kind] = values(spec[kind]["options"], f"measure_{kind}_")
     return module, options

@@ -21,7 +21,7 @@ from ..plugin_utils._compare import comparing
 from ..plugin_utils._compare.next_steps import IMPORTED, MORE_VARIABLES
 from ..plugin_utils._compare.shapes import Report
 from ..plugin_utils._evidence import command
-from ..plugin_utils._experiment.plans import read_plan
+from ..plugin_utils._experiment.plans import choose_limit, read_plan
 from ..plugin_utils._pages.text import PairKey, Runs, natural, one_line, plural, verdict_word
 from ..plugin_utils._records import record_files
 from ..plugin_utils._report import RENDERERS
@@ -62,8 +62,9 @@ class ActionModule(ControllerAction):
                 raise ValueError(no_records(folder, options["change"]))
             playbook = measured_by(loaded)
             repeat = options["repeat"] or (repeat_command(context.CLIARGS, playbook) if playbook else "")
-            given = {name: options[name] for name in ("material_pct", "cpu_pct", "expected_change")}
-            limits = comparing.Options(repeat=repeat, **given)
+            given = {name: options[name] for name in ("cpu_pct", "expected_change")}
+            material_pct = choose_limit(options["material_pct"], loaded.experiment)
+            limits = comparing.Options(repeat=repeat, material_pct=material_pct, **given)
             expected = expected_hosts(options["expected_hosts"], variables)
             report = comparing.compare_change(loaded, expected, limits)
             document, place = (report, loaded_runs(loaded)), (folder, "report")

@@ -137,15 +137,15 @@ class ActionModule(ControllerAction):
 
     def _measurable(self, batches: Iterable[plan.Batch]) -> None:
         """ValueError for a batch that the guard could not judge, and for limits that are not those of all hosts."""
-        names = [f"report_{name}" for name in LIMITS]
+        usual = {f"report_{name}": spec["default"] for name, spec in LIMITS.items()}
         first: dict[str, tuple[str, str]] = {}
         for batch in batches:
             peers = []
             for host in batch["hosts"]:
-                own = {**role_values("report"), **self._variables["hostvars"].raw_get(host)}
+                own = {**usual, **self._variables["hostvars"].raw_get(host)}
                 with scope(self._templar, own) as value_of:
                     peers.append(value_of("measure_peer"))
-                    limits = {name: value_of(name) for name in names}
+                    limits = {name: value_of(name) for name in usual}
                 for name, value in limits.items():
                     told = f"{one_line(value)} on {host}"
                     same, where = first.setdefault(name, (plan.wanted({name: value}), told))

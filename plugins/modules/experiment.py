@@ -18,8 +18,8 @@ description:
   - In the role C(zpower.sap_tuning.before_after), whose session has the two states C(before) and C(after), it reads
     from the records where to continue, and keeps no plan.
   - It changes nothing on any host. The roles apply the states, measure them and take them back.
-  - The variables of the role, such as C(experiment_factors), are options without the name of the role in front. An
-    option that is not given has the value of its variable.
+  - The variables of the role, such as C(experiment_factors), are options without the name of the role in front, and
+    so is C(report_expected_change). An option that is not given has the value of its variable.
 extends_documentation_fragment:
   - zpower.sap_tuning.controller
 options:

@@ -50,9 +50,10 @@ options:
     choices: [never, regressed, inconclusive]
     default: never
   material_pct:
-    description: Differences up to this many percent are not material, whatever their significance.
+    description:
+      - Differences up to this many percent are not material, whatever their significance.
+      - By default 5, or the limit by which the winner of an experiment was chosen.
     type: float
-    default: 5.0
   expected_hosts:
     description:
       - The hosts that the report must account for. Those without a record are listed as not measured.

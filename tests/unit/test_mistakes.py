@@ -86,6 +86,7 @@ def test_the_first_task_of_a_role_refuses_bad_variables(
     tmp_path: Path, role: str, given: dict[str, Any], begins: str
 ) -> None:
     module = {"report": "measurement_report", "trend": "measurement_trend", "scaling": "measurement_scaling"}
+    module["before_after"] = "experiment"
     name, file = ("measurement_check", "ready") if role == "measure" else (module.get(role, role), "main")
     text = (CHECKOUT / "roles" / role / "tasks" / f"{file}.yml").read_text("utf-8")
     written = next(task for task in tasks(yaml.safe_load(text)) if f"zpower.sap_tuning.{name}" in task)

@@ -14,6 +14,7 @@ from ansible.plugins.action import ActionBase
 from .._answers import facts
 from .._answers.answers import Answer, Parser, heard
 from .._answers.text import clean_json, one_line, shorten
+from .._statistics.verdict import Limits
 from . import variables
 from .role_options import ZERO, common_options, host_timeout, templated
 
@@ -49,7 +50,10 @@ def of_role(role: str) -> dict[str, dict[str, object]]:
     }
 
 
-LIMITS = {name: spec for name, spec in of_role("report").items() if name in ("material_pct", "expected_change")}
+LIMITS = {
+    "material_pct": {"type": "float", "default": Limits.material_pct},
+    "expected_change": of_role("report")["expected_change"],
+}
 """The options of actions that judge as the report does."""
 
 

@@ -21,8 +21,9 @@ from .._records.checks import MOST_ROUNDS, check_slug
 from .._records.files import folder_below
 from .._records.grouping import by_key
 from .._records.round import Round
-from .._records.shapes import check_shape
+from .._records.shapes import NotRequired, check_shape
 from .._statistics import looks
+from .._statistics.verdict import Limits
 from .factors import Factor, Level, Values
 
 SCHEMA = "zpower.sap_tuning/experiment/1"
@@ -74,6 +75,7 @@ class Plan(TypedDict):
     rounds: int
     max_rounds: int
     max_minutes: float
+    material_pct: NotRequired[float]
     stopped: int | None
     continued: list[int]
     seed: int
@@ -132,6 +134,11 @@ def plan(
         "order": order,
         "sessions": [],
     }
+
+
+def choose_limit(asked: float | None, experiment: Mapping[str, Any] | None) -> float:
+    """Return the material limit in percent: the one asked for, else that of the experiment, else the usual one."""
+    return (experiment or {}).get("material_pct", Limits.material_pct) if asked is None else asked
 
 
 def _cell(factors: Sequence[Factor], levels: Sequence[Level]) -> Cell:
@@ -247,6 +254,7 @@ def check_plan(given: Any, change: str) -> Plan:
         # earlier versions had a fixed number of rounds
         whole = {"max_rounds": given["rounds"], "max_minutes": 0.0, "stopped": None, "continued": [], **given}
         check_shape(whole, Plan)
+        Limits(material_pct=choose_limit(None, whole))
         budget = (whole["rounds"], whole["max_rounds"], whole["max_minutes"])
         again = plan(change, whole["factors"], budget, whole["seed"], whole["baseline"])
         ends = [*whole["continued"], *([] if whole["stopped"] is None else [whole["stopped"]])]

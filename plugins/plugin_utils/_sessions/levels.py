@@ -57,6 +57,7 @@ def planned(options: Options, hosts: Collection[str], known: Mapping[str, Iterab
     elif most > there["max_rounds"]:
         schedules.check_added(there["max_rounds"], most, there["max_rounds"])
     plan = wanted if there is None else plans.with_budget(there, wanted, hosts)
+    plan["material_pct"] = plans.choose_limit(options["material_pct"], plan)
     every = plans.finished(plan, loaded.records, loaded.tunings, plans.hosts_of(plan).union(hosts))
     _look(plan, loaded, every, options)
     if there is not None and plans.end_of(there) <= plans.rounds_done(plan, every) < plans.end_of(plan):
@@ -88,6 +89,7 @@ def planned(options: Options, hosts: Collection[str], known: Mapping[str, Iterab
         "kind": "level",
         "design": "alternate",
         "seed": plan["seed"],
+        "material_pct": plan["material_pct"],
         "checkpoint": change,
         # a level is taken back with options such as the instances to restart
         "varied": {name: value for cell in plan["cells"] for name, value in cell["vars"].items()},
@@ -140,7 +142,8 @@ def _look(
 
 
 def _report(plan: plans.Plan, loaded: record_files.Loaded, options: Options) -> Report:
-    limits = comparing.Options(material_pct=options["material_pct"])
+    material_pct = plans.choose_limit(options["material_pct"], plan)
+    limits = comparing.Options(material_pct=material_pct, expected_change=options["expected_change"])
     return comparing.compare_change(replace(loaded, experiment=dict(plan)), options=limits)
 
 

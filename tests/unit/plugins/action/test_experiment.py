@@ -17,6 +17,7 @@ import pytest
 from actions import run_action
 from ansible.errors import AnsibleActionFail
 from ansible_collections.zpower.sap_tuning.plugins.action import experiment as action
+from ansible_collections.zpower.sap_tuning.plugins.action import measurement_report
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment import plans
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._experiment.plans import steps as planned_steps
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._sessions import levels
@@ -192,6 +193,7 @@ def test_another_plan_under_the_same_name_is_refused(tmp_path: Path, other: dict
         ({"factors": []}, "factors is empty"),
         ({"change": "../x"}, "change is '../x'"),
         ({"baseline": "x"}, "baseline is 'x'"),
+        ({"expected_change": ["colour"]}, "expected_change has 'colour', which names no item"),
         ({"factors": [{"name": "p", "levels": []}]}, "at least two levels"),
         ({"factors": ["rps"]}, "dictionary requested"),
         ({"factors": [{**RPS, "levls": []}]}, r"factors\.levls\. Supported parameters include: levels, name"),
@@ -314,6 +316,44 @@ def test_while_a_level_is_undecided_the_experiment_goes_on(tmp_path: Path) -> No
     measured(quiet, LONG_STEPS[:32], plan=LONG, effects={}, noise=0.03)
     assert not looked(quiet, part, material_pct=1.0, check=True)["over"]
     assert looked(quiet, part, material_pct=20.0, check=True)["over"]
+
+
+def winners(folder: Path, **limits: Any) -> list[str | None]:
+    """The winner by the experiment and the one by its report, with these limits."""
+    given = {"change": CHANGE, "results": str(folder), "formats": ["json"], **limits}
+    report = json.loads(Path(run_action(measurement_report, given)["paths"]["json"]).read_text())
+    return [run(folder, event="decided", **limits)["winner"], report["experiment"]["winner"]]
+
+
+def test_a_report_decides_by_the_limit_of_its_experiment(tmp_path: Path) -> None:
+    planned(tmp_path, material_pct=50)
+    measured(tmp_path)
+    assert winners(tmp_path) == [None, None]
+    assert winners(tmp_path, material_pct=5) == ["every-4", "every-4"], "the limit that is asked for counts"
+    # the last limit is kept, although there is nothing left to measure
+    assert planned(tmp_path, material_pct=3)["material_pct"] == 3 and on_disk(tmp_path)["material_pct"] == 3
+    assert winners(tmp_path) == ["every-4", "every-4"]
+    assert planned(tmp_path)["material_pct"] == 3
+    path = tmp_path / CHANGE / "experiment.json"
+    path.write_text(json.dumps({**on_disk(tmp_path), "material_pct": 0}))
+    with pytest.raises(AnsibleActionFail, match="experiment.json.* material_pct is 0 %; it must be above 0"):
+        winners(tmp_path)
+    plan = on_disk(tmp_path)
+    del plan["material_pct"]  # as in 0.9.0
+    path.write_text(json.dumps(plan))
+    assert winners(tmp_path) == ["every-4", "every-4"]
+
+
+def test_a_level_with_another_kernel_wins_only_if_that_was_declared(tmp_path: Path) -> None:
+    planned(tmp_path)
+    plan, declared = make_plan(), {"expected_change": ["kernel"]}
+    records = list(make_records(plan, BETTER))
+    for record in records:
+        if record["phase"] == "every-4":
+            record["fingerprint"]["client"]["kernel"] = "6.12"
+    write_change(tmp_path, records, make_tunings(plan))
+    assert winners(tmp_path) == ["every-2", "every-2"]
+    assert winners(tmp_path, **declared) == ["every-4", "every-4"]
 
 
 def test_an_experiment_does_not_end_before_every_host_has_come_to_the_look(tmp_path: Path) -> None:

@@ -422,6 +422,15 @@ def test_options_of_the_role():
     ):
         given["hostvars"] = {"app2": own}
         assert measure_workload.of_role(given, given.get, "server")[1]["address"] == address
+    given["__measure_ready"] = {"against": {"network": "app2"}}
+    given |= {"measure_transport": "smc", "__measure_workload": {"name": "network", "load": ""}}
+    # the server has the transport of its host, or that of the client
+    for own, of_server in (({}, "smc"), ({"measure_transport": "tcp"}, "tcp")):
+        given["hostvars"] = {"app2": own}
+        for side, transport in (("client", "smc"), ("server", of_server)):
+            _module, options = measure_workload.of_role(given, given.get, side)
+            assert (options["network"]["transport"], "transport" in options) == (transport, False)
+            assert (options["network"]["tool"], options["network"]["connections"]) == ("pingpong", [1, 10, 50, 250])
     given["__measure_workload"] = {"name": "fio", "load": ""}
     module, options = measure_workload.of_role(given, given.get, "client")
     assert module == "measure_workload" and "openssl" not in options
