@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import ctypes
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ CLONE_NEWNET = 0x40000000  # <linux/sched.h>
 # Processes that may live as long as pytest, if it is their parent.
 SERVERS = ("multiprocessing.resource_tracker", "multiprocessing.forkserver")
 SECONDS_TO_END = 60
+MARKERS = {"gate", "nightly", "may_skip"}
 
 
 def _link():
@@ -51,6 +53,11 @@ def _remove(folder, pid):
 
 
 def pytest_configure(config):
+    # ansible-test knows no markers of pyproject.toml, and forks for each test
+    known = {re.split("[:(]", line)[0] for line in config.getini("markers")}
+    config.of_ansible_test = bool(MARKERS - known)
+    for name in MARKERS - known:
+        config.addinivalue_line("markers", name)
     own = tempfile.mkdtemp(prefix="zp-")
     # after the clean-up of pytest's own temporary folders, which lie in it
     atexit.register(_remove, own, os.getpid())
@@ -62,7 +69,14 @@ def pytest_configure(config):
         subprocess.run(["ip", "link", "set", "lo", "up"], env=env, check=True)
         # getaddrinfo with AI_ADDRCONFIG (netperf) resolves nothing if all addresses are loopback addresses
         subprocess.run(["ip", "address", "add", "198.18.0.1/32", "dev", "lo"], env=env, check=True)
-        config.pluginmanager.register(NothingLeft(), "nothing_left")
+        if not config.of_ansible_test:
+            config.pluginmanager.register(NothingLeft(), "nothing_left")
+
+
+def pytest_collection_modifyitems(config, items):
+    """ansible-test runs what `make test` runs of these files."""
+    if config.of_ansible_test:
+        items[:] = [item for item in items if not {"gate", "nightly"} & {mark.name for mark in item.iter_markers()}]
 
 
 class NothingLeft:
