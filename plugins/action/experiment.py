@@ -64,7 +64,7 @@ class ActionModule(ControllerAction):
             return {**self.decide_states(options, variables, str(variables["inventory_hostname"]))}
         if event == "planned":
             hosts = options["hosts"] or [str(host) for host in variables.get("ansible_play_batch") or ()]
-            known = {name: tuple(role_specs(name)) for name in known_tunings()}
+            known = {name: role_specs(name) for name in known_tunings()}
             plan = levels.planned(options, hosts, known, check)
             if "__session_mine" in variables:
                 mine = (variables["hostvars"][host]["__session_mine"] for host in hosts)

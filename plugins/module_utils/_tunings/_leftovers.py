@@ -12,6 +12,7 @@ import re
 from .._engine.journal import Journal
 from .._engine.places import CHECKPOINT, LEASE, PROBATION, PROGRAMS, folder_of, journals, named, own_files, stem
 from .._engine.records import observed
+from .._engine.service import PROGRAM
 from .._engine.tuning import InputError
 from .._host.drop_ins import DropIn
 from .._host.host import TEMPORARY, HostError
@@ -29,7 +30,7 @@ _ROLLBACK = "ansible-playbook zpower.sap_tuning.rollback --limit HOST --tags %s"
 _COPY = re.compile(r"[~.]")
 # what a tuning has in the folders of journals, and what a killed run leaves of it
 _OF_TUNING = re.compile(
-    r"(?:%s)?[a-z][a-z0-9_]*\.(?:json|lock|guardian|lease|pnet_ids|pyz|zip)\b" % re.escape(TEMPORARY)
+    r"(?:%s)?[a-z][a-z0-9_]*\.(?:json|lock|guardian|lease|pnet_ids|pyz|%s)\b" % (re.escape(TEMPORARY), PROGRAM[1:])
 )
 
 
