@@ -22,6 +22,7 @@ from ..plugin_utils._actions.controller import ControllerAction, argument_spec, 
 from ..plugin_utils._actions.measuring import check_writable, encoded
 from ..plugin_utils._pages.text import shorten
 from ..plugin_utils._records import record_files
+from ..plugin_utils._records.checks import check_change_name
 from ..plugin_utils._sessions.continuing import declared
 from ..plugin_utils._sessions.schedules import check_added, check_most
 from ..plugin_utils._statistics.looks import PHASES
@@ -125,7 +126,7 @@ def check_change(options: Options, host: str) -> None:
     """ValueError if no records of this change can be stored for the host."""
     if not options["change"]:
         raise ValueError("zpower_change is empty: name the change, for example with -e zpower_change=rps-2026-11")
-    record_files.check_change("zpower_change", options["change"])
+    check_change_name("zpower_change", options["change"])
     folder = record_files.change_folder(Path(options["results"]), options["change"]) / record_files.file_slug(host)
     check_writable(folder)
     if options["new"] and any(path.is_file() for path in folder.glob("*.json")):

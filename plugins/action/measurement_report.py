@@ -24,6 +24,7 @@ from ..plugin_utils._evidence import command
 from ..plugin_utils._experiment.plans import choose_limit, read_plan
 from ..plugin_utils._pages.text import PairKey, Runs, natural, one_line, plural, verdict_word
 from ..plugin_utils._records import record_files
+from ..plugin_utils._records.checks import RESERVED
 from ..plugin_utils._report import RENDERERS
 
 FAILING = {
@@ -62,9 +63,12 @@ class ActionModule(ControllerAction):
                 raise ValueError(no_records(folder, options["change"]))
             playbook = measured_by(loaded)
             repeat = options["repeat"] or (repeat_command(context.CLIARGS, playbook) if playbook else "")
-            given = {name: options[name] for name in ("cpu_pct", "expected_change")}
-            material_pct = choose_limit(options["material_pct"], loaded.experiment)
-            limits = comparing.Options(repeat=repeat, material_pct=material_pct, **given)
+            limits = comparing.Options(
+                repeat=repeat,
+                material_pct=choose_limit(options["material_pct"], loaded.experiment),
+                cpu_pct=options["cpu_pct"],
+                expected_change=options["expected_change"],
+            )
             expected = expected_hosts(options["expected_hosts"], variables)
             report = comparing.compare_change(loaded, expected, limits)
             document, place = (report, loaded_runs(loaded)), (folder, "report")
@@ -161,7 +165,7 @@ def no_records(folder: Path, change: str) -> str:
     """A sentence for a change without records, with the existing changes."""
     results = folder.parent
     entries = sorted(results.iterdir()) if results.is_dir() else []
-    here = {change, *record_files.RESERVED}
+    here = {change, *RESERVED}
     others = [one_line(path.name) for path in entries if path.is_dir() and path.name not in here]
     near = difflib.get_close_matches(change, others, 1)
     told = f"; is {near[0]} meant?" if near else ""

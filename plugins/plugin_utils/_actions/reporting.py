@@ -10,6 +10,7 @@ from typing import Any
 from .._pages.text import one_line
 from .._pages.writing import Formats, write_formats
 from .._records import record_files
+from .._records.checks import check_change_name
 from .._statistics.looks import PHASES
 
 PROBLEMS_SHOWN = 5
@@ -20,7 +21,7 @@ def reading(results: str, change: str) -> Iterator[None]:
     """A block that reads the records of a change: ValueError in one sentence if it cannot."""
     if not change:
         raise ValueError("change is empty: name the change, for example with -e zpower_change=rps-2026-11")
-    record_files.check_change("change", change)
+    check_change_name("change", change)
     try:
         yield
     except (OSError, ValueError) as error:
@@ -52,7 +53,7 @@ def measured(results: str) -> Iterator[tuple[int, record_files.Loaded]]:
     names = sorted(entry.name for entry in Path(results).iterdir() if entry.is_dir() and not entry.is_symlink())
     for name in names:
         try:
-            record_files.check_change("change", name)
+            check_change_name("change", name)
         except ValueError:
             continue
         loaded = read(results, name)

@@ -24,7 +24,7 @@ from ansible.module_utils.common.yaml import yaml_load
 from ...module_utils._engine.durations import seconds
 from .._answers import facts
 from .._answers.text import one_line, shorten
-from .._records.checks import MOST_ROUNDS
+from .._records.checks import MOST_ROUNDS, RUN_KINDS
 
 try:
     from ansible.template import trust_as_template
@@ -48,7 +48,7 @@ COMMON: dict[str, dict[str, Any]] = {
     "zpower_probation": {"type": "str", "choices": ["only", "compare"]},
     "zpower_soak": {"type": "duration"},
     **dict.fromkeys(("zpower_drift", "zpower_observed", "zpower_unsupported", "zpower_broad_waivers"), _FAILS),
-    "zpower_kind": {"type": "str", "choices": ["verify", "site", "rollback", "rollout", "confirm"]},
+    "zpower_kind": {"type": "str", "choices": [*RUN_KINDS]},
     **dict.fromkeys(("zpower_lease", "zpower_waiver_days", "zpower_host_timeout"), {"type": "int"}),
     "zpower_waivers": {"type": "raw"},
     OWN: {"type": "list", "elements": "str"},

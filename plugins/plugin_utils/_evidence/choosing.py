@@ -10,9 +10,9 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from .._pages.text import listed, natural
-from .._records.checks import show
+from .._records.checks import RUN_KINDS, show
 from . import files, slices
-from .shapes import KINDS, Document
+from .shapes import Document
 
 LATEST, PREVIOUS = "latest", "previous"
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -124,7 +124,7 @@ class Runs:
 
     def _read(self, path: Path) -> Found:
         if path.is_dir():
-            places = [path / f"{kind}.json" for kind in dict.fromkeys((self.kind, *KINDS))]
+            places = [path / f"{kind}.json" for kind in dict.fromkeys((self.kind, *RUN_KINDS))]
             there = [place for place in places if os.path.lexists(place)]
             if not there:
                 raise Unfinished(f"{path} holds no {self.kind}.json")

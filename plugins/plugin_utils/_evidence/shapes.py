@@ -5,11 +5,10 @@
 from typing import Annotated, Any, TypedDict
 
 from .._answers.rows import Row
-from .._records.checks import LARGEST, Fields, wrong
+from .._records.checks import LARGEST, RUN_KINDS, Fields, wrong
 from .._records.shapes import NotRequired
 
 SCHEMA = "zpower.sap_tuning/evidence/1"
-KINDS = ("verify", "site", "rollback", "rollout", "confirm")
 OUTCOMES = ("ok", "failed", "unreachable", "skipped", "not_reached")
 STATES = ("expired", "unused", "needless", "applied", "not_checked")
 """Of a waiver. ``needless``: all rows are compliant without it. ``not_checked``: nothing it fits was checked."""
@@ -32,7 +31,7 @@ class RunFields(TypedDict):
     ``controller``, ``name``: of a slice, the machine that ran it and its ``zpower_run``; absent before 1.0.0.
     """
 
-    kind: Annotated[str, KINDS]
+    kind: Annotated[str, RUN_KINDS]
     check: bool
     begun: str
     ended: str | None

@@ -28,6 +28,12 @@ VERDICTS = (
     "observed",
 )
 """``waived`` is part of the schema tunings/1, and nothing sets it yet."""
+RUN_KINDS = ("verify", "site", "rollback", "rollout", "confirm")
+"""The kinds of runs that leave evidence, each in a folder of its name below the results."""
+ROLLOUTS = "rollouts"
+"""The folder of the states of rollouts, below the results."""
+RESERVED = (*RUN_KINDS, ROLLOUTS)
+"""A change, whose records are in a folder of its name, cannot have one of these."""
 LARGEST = 1e18
 """Larger than any figure of a record, and small enough that sums of squares stay finite."""
 
@@ -57,6 +63,14 @@ def check_slug(what: str, value: object) -> str:
         f"{what} is {show(value)}; it must begin with a letter or digit and have at most 64 letters, digits,"
         " points, underscores and hyphens"
     )
+
+
+def check_change_name(what: str, value: object) -> str:
+    """``value`` if it can name a change, else ValueError that says what would be right."""
+    name = check_slug(what, value)
+    if name in RESERVED:
+        raise ValueError(f"{what} is {name}, a folder of the results that holds no records; choose another name")
+    return name
 
 
 def microseconds(stamp: Any) -> int | None:

@@ -19,7 +19,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from .checks import check_slug, parse_json, sentence
+from .checks import check_change_name, check_slug, parse_json, sentence
 from .cpu_annex import CPU, Annex
 from .credible import credible
 from .files import read_regular, replacing
@@ -29,9 +29,6 @@ from .round import SIDES, Round
 Read = TypeVar("Read")
 LARGEST_FILE = 8 * 1024 * 1024
 """A record of 100 runs with 4 kB of raw output each has half a megabyte."""
-
-RESERVED = ("verify", "site", "rollback", "rollout", "confirm", "rollouts")
-"""Folders of the results that hold evidence and the states of rollouts, so no change can have such a name."""
 
 SLUG_LENGTH = 80
 """File systems allow 255 bytes per name, and a file name holds a workload and a peer."""
@@ -80,17 +77,9 @@ def file_slug(text: str) -> str:
     return slug
 
 
-def check_change(what: str, value: object) -> str:
-    """``value`` if it can name a change, else ValueError that says what would be right."""
-    name = check_slug(what, value)
-    if name in RESERVED:
-        raise ValueError(f"{what} is {name}, a folder of the results that holds no records; choose another name")
-    return name
-
-
 def change_folder(results: Path | str, change: str) -> Path:
     """``<results>/<change>``; ValueError for an id that cannot name a change."""
-    return Path(results) / check_change("change", change)
+    return Path(results) / check_change_name("change", change)
 
 
 def record_path(results: Path | str, record: Mapping[str, Any]) -> Path:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from .._pages.text import moment, one_line, plural, shorten
-from .._records.checks import check_slug, plain_json, sentence, show
+from .._records.checks import ROLLOUTS, check_slug, plain_json, sentence, show
 from .._records.files import locked
 from .._records.record_files import read_json, write_json
 from . import checking, stages
@@ -26,7 +26,7 @@ from .plan import LEAVE_OUT, differences, fingerprint
 from .stages import HostState, Stage, host_state
 from .windows import Times
 
-FOLDER, FILE = "rollouts", "rollout.json"
+FOLDER, FILE = ROLLOUTS, "rollout.json"
 LARGEST_FILE = 1 << 28
 PATIENCE_S = 60.0
 """How long to wait for another process that holds the lock of the rollout."""

@@ -28,7 +28,7 @@ def check_files(results: Path) -> list[Path]:
         if change == state.FOLDER:
             for folder in (results / change).iterdir():
                 state.read(results, folder.name)
-        elif change in shapes.KINDS:
+        elif change in shapes.RUN_KINDS:
             for path in (results / change).rglob("*.json"):
                 if not path.name.startswith("."):
                     files.read(path)

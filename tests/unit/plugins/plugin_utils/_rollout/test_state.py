@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._evidence.shapes import KINDS
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.record_files import RESERVED
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._records.checks import RESERVED, RUN_KINDS
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import checking, stages, windows
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import plan as plans
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import state as states
@@ -418,4 +417,4 @@ def test_any_damage_is_a_sentence_or_does_no_harm(odd: Any) -> None:
 
 
 def test_no_change_shares_its_folder_with_evidence_or_rollouts() -> None:
-    assert {*RESERVED} == {*KINDS, states.FOLDER}
+    assert {*RESERVED} == {*RUN_KINDS, states.FOLDER}
