@@ -20,6 +20,8 @@ Setting = namedtuple("Setting", "file line text value")
 FOLDERS = ("/etc/udev/rules.d", "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/modules-load.d")
 PREFIX = "91-zpower-sap-tuning-"
 _CONTROL = re.compile("[\0-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
+# characters of a file with settings, and of one whose lines are kept
+_LARGEST, _KEPT = 1 << 20, 1 << 16
 _BEGIN, _END = "# zpower.sap_tuning begin ", "# zpower.sap_tuning end "
 
 
@@ -118,13 +120,24 @@ def effective_files(host, kind, suffix):
     return [found[name] for name in sorted(found)]
 
 
+def text_of(host, path):
+    """The text of a file with settings, empty if absent. Raises HostError for a larger file than any of them: its short
+    lines would take fifty times its size.
+    """
+    text = host.read(path) or ""
+    if len(text) > _LARGEST:
+        raise HostError("%s was not read: no file of settings has more than %d KiB" % (path, _LARGEST >> 10))
+    return text
+
+
 def numbered_lines(host, path):
     """(line number, text) of all lines but comments and empty ones; a backslash at the end joins the next line."""
-    return numbered(host.read(path) or "")
+    text = text_of(host, path)
+    return numbered(text) if len(text) <= _KEPT else numbered.__wrapped__(text)
 
 
 # many searches go through the same files
-@functools.lru_cache(maxsize=None)
+@functools.lru_cache(maxsize=1024)
 def numbered(text):
     """numbered_lines() of the text of a file."""
     found, pieces, start = [], [], 0

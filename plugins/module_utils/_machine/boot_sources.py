@@ -10,7 +10,7 @@ import os
 import re
 from collections import OrderedDict
 
-from .._host.drop_ins import Setting, effective_files, numbered_lines
+from .._host.drop_ins import Setting, effective_files, numbered_lines, text_of
 from .._host.host import HostError
 
 _SYSTEMD = ("/run/systemd/system", "/usr/lib/systemd/systemd", "/lib/systemd/systemd", "/etc/systemd/system")
@@ -88,7 +88,7 @@ def path_of(name):
 
 def sysctl_lines(host, file):
     """(name, Setting) of the lines of a file in sysctl.d; value: None without an equals sign."""
-    for number, text in enumerate(map(str.strip, (host.read(file) or "").split("\n")), 1):
+    for number, text in enumerate(map(str.strip, text_of(host, file).split("\n")), 1):
         if text and text[0] not in "#;":
             name, equals, value = text.partition("=")
             yield name.strip(), Setting(file, number, text, value.strip() if equals else None)

@@ -9,7 +9,7 @@ import re
 from collections import OrderedDict, namedtuple
 
 from .._host import kernel
-from .._host.drop_ins import Setting, assignments
+from .._host.drop_ins import Setting, assignments, text_of
 from .hardware import architecture
 
 HUGE_FILE = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -99,7 +99,7 @@ def _saptune_path(section, key):
 def _saptune_sections(host, file):
     """[(name, whether its tags fit, {key: Setting})] of the sections that may count on this host."""
     found, lines = [], {}
-    for number, line in enumerate((host.read(file) or "").split("\n"), 1):
+    for number, line in enumerate(text_of(host, file).split("\n"), 1):
         text = "" if line.strip().startswith("#") else _COMMENT.split(line.strip())[0].rstrip()
         if text.startswith("["):
             name, *tags = text[1:-1].split(":")
@@ -150,8 +150,8 @@ def _is_os(version, wanted):
         return wanted.replace("-SP", ".") == version
     if many.group(1) != major or many.group(2):
         return many.group(1) == major
-    now = int(minor or 0)
-    for low, dash, high in re.findall(r"(?:\A|,)([0-9]*)(-?)([0-9]*)(?=,|\Z)", many.group(3)):
+    now = kernel.int_or_none(minor) or 0
+    for low, dash, high in re.findall(r"(?:\A|,)([0-9]{0,9})(-?)([0-9]{0,9})(?=,|\Z)", many.group(3)):
         if (low or high) and int(low or 0) <= now <= (int(high or now) if dash else int(low)):
             return True
     return False

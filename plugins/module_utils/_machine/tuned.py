@@ -14,7 +14,7 @@ import os
 import re
 from collections import OrderedDict, namedtuple
 
-from .._host.drop_ins import Setting, assignments, numbered_lines
+from .._host.drop_ins import Setting, assignments, numbered_lines, text_of
 from .._host.kernel import int_or_none
 from .boot_sources import path_of, sysctl_lines
 from .hardware import architecture
@@ -22,8 +22,9 @@ from .tools import HUGE_FILE, Write
 
 # the first folder that has the profile counts; those without profiles/ are of releases before 2.23
 _FOLDERS = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned")
-# profiles of one load, and characters of a variable: more are a mistake
-_MOST, _LONGEST = 100, 1000
+# profiles of one load, and characters of a value with variables, the longest of which are kernel command lines: more
+# are a mistake
+_MOST, _LONGEST = 100, 4096
 _TRUE = ("1", "true", "True")
 # the options of a unit that are not for its plugin
 _ABOUT = "type cpuinfo_regex devices devices_udev_regex drop enabled prepend priority replace script_post script_pre"
@@ -141,7 +142,7 @@ def _find(host, name, loaded):
 def _parsed(host, file):
     """{section: {name: Setting}} of a profile. Raises configparser.Error."""
     found, folder = OrderedDict(), os.path.dirname(file)
-    for section, options in _sections(host.read(file) or ""):
+    for section, options in _sections(text_of(host, file)):
         found[section] = OrderedDict()
         for line, name, value in options:
             text = value.replace("${i:PROFILE_DIR}", folder)
@@ -195,13 +196,13 @@ def _values(host, variables):
             file = os.path.normpath("/" + setting.value)
             pairs = [(key, value) for _line, _text, key, value in assignments(host, file)]
         for key, value in pairs:
-            # variables of variables can grow without end
-            known[key] = _expand(value, known)[:_LONGEST]
+            known[key] = _expand(value, known)
     return known
 
 
 def _expand(text, known):
-    return _VARIABLE.sub(lambda match: known.get(match.group(1), match.group()), text)
+    # variables of variables, and many in one value, can grow without end
+    return _VARIABLE.sub(lambda match: known.get(match.group(1), match.group()), text[:_LONGEST])[:_LONGEST]
 
 
 def _unit_fits(host, unit, known):

@@ -145,15 +145,18 @@ def _unit(host, sid, number):
 def parse_enqueue(text):
     """ENSA1 or ENSA2 by the lock server or its replication that a profile starts; None if it starts neither."""
     values = dict(_DIRECTIVE.findall(text))
+    # of each value alone: many lines can use one long variable
+    kinds = {name: _enqueue_in(value) for name, value in values.items()}
     for name, value in values.items():
-        if name.startswith("_"):
-            continue
-        command = " ".join([value] + [values.get(used, "") for used in sorted(set(_VARIABLE.findall(value)))])
-        if _ENSA2.search(command):
-            return "ENSA2"
-        if _ENSA1.search(command):
-            return "ENSA1"
+        if not name.startswith("_"):
+            found = {kinds[name]}.union(map(kinds.get, _VARIABLE.findall(value)))
+            if found != {None}:
+                return "ENSA2" if "ENSA2" in found else "ENSA1"
     return None
+
+
+def _enqueue_in(command):
+    return "ENSA2" if _ENSA2.search(command) else "ENSA1" if _ENSA1.search(command) else None
 
 
 def enqueue_beside(host, path):

@@ -15,7 +15,7 @@ from collections import namedtuple
 # partition, also when idle) and entitlement are None in a dedicated partition; ncpu: virtual or dedicated processors.
 Rates = namedtuple("Rates", "user system idle physc entitlement ncpu")
 
-_SETTING = re.compile(r"(\w+)=(\S+)")
+_SETTING = re.compile(r"(?<!\w)(\w+)=(\S+)")
 _LPARSTAT = {"user": "%user", "sys": "%sys", "wait": "%wait", "idle": "%idle", "physc": "physc"}
 _VMSTAT = {"user": "us", "sys": "sy", "wait": "wa", "idle": "id", "physc": "pc"}
 # The sum of four rounded figures may differ from 100 by this.

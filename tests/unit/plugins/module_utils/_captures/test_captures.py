@@ -20,7 +20,13 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures import
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures.opening import open_capture
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists, drop_ins
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import boot_sources, reading
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import (
+    boot_sources,
+    other_settings,
+    reading,
+    tools,
+    tuned,
+)
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.facts import facts
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.hardware import driver_of
 from captures import header, raw
@@ -622,6 +628,33 @@ def test_many_names_of_one_large_file_end_at_a_limit(tmp_path, monkeypatch, kind
     assert host.read("/" + name % 4) == text
     with pytest.raises(HostError, match="more than 4 MiB of .* were read"):
         boot_sources.sysctls(host, "/proc/sys/net/core/somaxconn")
+
+
+@pytest.mark.parametrize(
+    "path", ["udev/rules.d/a.rules", "sysctl.d/a.conf", "saptune/extra/1.conf", "tuned/a/tuned.conf"]
+)
+def test_a_long_file_of_short_lines_ends_at_a_limit(tmp_path, path):
+    """An archive of 12 kB with a file of 64 MiB took 3.5 GB of memory."""
+    named = {
+        "etc/tuned/active_profile": "a",
+        "etc/sysconfig/saptune": 'NOTE_APPLY_ORDER="1"',
+        "etc/saptune/extra/1.conf": "",
+    }
+    named["etc/" + path] = "[rps_cpus]\n" + "a\n" * (MIB // 2)
+    host = open_bytes(tmp_path, good(*named.items()))
+    with pytest.raises(HostError, match="/etc/%s was not read: no file of settings has more than 1024 KiB" % path):
+        list(other_settings.udev_rules(host, "rps_cpus"))
+        boot_sources.sysctls(host, "/proc/sys/net/core/somaxconn")
+        tools.saptune_writes(host)
+        tuned.tuned_profile(host)
+
+
+def test_variables_of_tuned_do_not_grow_without_end(tmp_path):
+    """An archive of 3 kB with a profile of 4 MiB took 6 GB of memory."""
+    profile = "[variables]\na=%s\n[sysctl]\nvm.swappiness=%s\nvm.dirty_ratio=${b}\n" % ("x" * 4000, "${a}" * 100000)
+    host = open_bytes(tmp_path, good(("etc/tuned/active_profile", "a"), ("etc/tuned/a/tuned.conf", profile)))
+    values = [write.setting for write in tuned.tuned_profile(host).writes]
+    assert [setting.value for setting in values] == ["x" * 4096, None]
 
 
 @pytest.mark.parametrize("pack", ["", "gz", "xz", "bz2"])

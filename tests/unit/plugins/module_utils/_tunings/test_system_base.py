@@ -283,6 +283,7 @@ EXTRA, OVERRIDE = "/etc/saptune/extra/S.conf", "/etc/saptune/override/S"
         ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % ":os=15-SP1:arch=ppc64le"}, "65530", ""),
         ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % ":os=15-SP6:arch=s390x"}, "262144", "saptune"),
         ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % ":os=15-[2,4-5,7-]"}, "65530", ""),
+        ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % ":os=15-[%s]" % ("9" * 5000)}, "65530", ""),
         ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % ":os=15-[-6]:kernel=6.4"}, "65530", ""),
         ({CONFIG: 'NOTE_APPLY_ORDER="S"', EXTRA: NOTE % ":os=15-*"}, "262144", "saptune"),
         # whether it is so is not judged
