@@ -31,6 +31,8 @@ Cib = namedtuple("Cib", "cluster nodes resources")
 Resource = namedtuple("Resource", "id sid name number host maintenance")
 
 LARGEST = 4 * 1024 * 1024
+# elements that are read in sets, again for each reference to them
+MOST_READ = 10 * 1000 * 1000
 _AGENTS = ("SAPInstance", "SAPStartSrv")
 _INSTANCE = re.compile(r"([A-Z][A-Z0-9]{2})_([A-Z]+([0-9]{2}))_(\S+)\Z")
 _UNIT = re.compile(r"SAP([A-Z][A-Z0-9]{2})_([0-9]{2})(?:\.service)?\Z")
@@ -71,12 +73,17 @@ class _Sets:
 
     def __init__(self, root):
         self._by_id = {one.get("id"): one for one in root.iter() if one.get("id")}
+        self._left = MOST_READ
 
     def values(self, element, tag, name):
         """The values of a name in all sets of an element; one that a rule makes conditional is None."""
         sets = [self._by_id.get(one.get("id-ref"), one) for one in element.findall(tag)]
-        pairs = [(one.find("rule") is not None, pair) for one in sets for pair in one.findall("nvpair")]
-        return [None if ruled else pair.get("value", "") for ruled, pair in pairs if pair.get("name") == name]
+        self._left -= len(element) + sum(map(len, sets))
+        if self._left < 0:
+            raise ValueError("too many of its elements refer to the same sets")
+        ruled = [one.find("rule") is not None for one in sets]
+        pairs = [(rule, pair) for rule, one in zip(ruled, sets) for pair in one.findall("nvpair")]
+        return [None if rule else pair.get("value", "") for rule, pair in pairs if pair.get("name") == name]
 
     def are(self, element, tag, name, words=("true", "on", "yes", "y", "1")):
         """Whether all values of a name are one of these words; None if there is no value."""

@@ -7,6 +7,10 @@ import unicodedata
 
 ELLIPSIS = "\u2026"
 NOT_PLAIN = re.compile(r"[^\t\n -~]")
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Printable to Python, but blank or only a mark on the character before: fillers and variation selectors."""
 ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 
 
@@ -16,11 +20,12 @@ def clean(value: object) -> str:
     Line feeds and tabs stay. Surrogates and non-characters, which XML and UTF-8 refuse, become U+FFFD.
     """
     text = value if isinstance(value, str) else str(value)
-    return text if text.isprintable() else NOT_PLAIN.sub(lambda found: _visible(found[0]), text)
+    plain = text.isprintable() and (text.isascii() or not INVISIBLE.search(text))
+    return text if plain else NOT_PLAIN.sub(lambda found: _visible(found[0]), text)
 
 
 def _visible(char: str) -> str:
-    if char in "\n\t" or char.isprintable():
+    if char in "\n\t" or (char.isprintable() and not INVISIBLE.match(char)):
         return char
     category = unicodedata.category(char)
     if category == "Cc":

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from .text import one_line
 
-_FORMULA = re.compile(r"(?:^|(?<=;))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])")
+_FORMULA = re.compile(r'(?:^|(?<=;))(?=[\s"]*[=+\-@\uff1d\uff0b\uff0d\uff20])')
 
 
 def cells(values: Iterable[object]) -> str:
@@ -25,7 +25,7 @@ def cell(value: object) -> str:
 def _text_cell(value: object) -> str:
     """A text on one line; an apostrophe in front keeps a spreadsheet from reading it as a formula.
 
-    In many countries, a spreadsheet begins a new cell at a semicolon.
+    In many countries, a spreadsheet begins a new cell at a semicolon, and drops quotes at its beginning.
     """
     text = "" if value is None else _FORMULA.sub("'", one_line(value))
     return '"{}"'.format(text.replace('"', '""')) if '"' in text or "," in text else text

@@ -74,8 +74,9 @@ def check_change_name(what: str, value: object) -> str:
 
 
 def microseconds(stamp: Any) -> int | None:
-    """``2026-11-20T10:00:00.123456Z`` as microseconds since the epoch; None for anything but a UTC time."""
-    if not isinstance(stamp, str) or stamp[-1:] != "Z":
+    """``2026-11-20T10:00:00.123456Z`` as microseconds since the epoch; None for anything but a UTC time, and for one so
+    far away that no time zone can show it."""
+    if not isinstance(stamp, str) or stamp[-1:] != "Z" or stamp[:4] in ("0001", "9999"):
         return None
     try:
         return (datetime.fromisoformat(stamp[:-1]) - EPOCH) // MICROSECOND

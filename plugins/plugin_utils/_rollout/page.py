@@ -144,7 +144,7 @@ def _batch(planned: PlannedBatch, batch: BatchState) -> ui.Row:
 
 
 def _time(stamp: str) -> datetime:
-    return datetime.fromisoformat(stamp.replace("Z", "+00:00"))
+    return datetime.fromisoformat(stamp[:-1])
 
 
 def _hosts(planned: PlannedBatch, batch: BatchState, links: Mapping[str, str]) -> ui.Group:

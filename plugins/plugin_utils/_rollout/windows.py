@@ -49,7 +49,7 @@ def describe(window: Times) -> str:
 
 
 def _words(moment: str, window: Times) -> str:
-    utc = datetime.fromisoformat(moment.replace("Z", "+00:00"))
+    utc = datetime.fromisoformat(moment[:-1]).replace(tzinfo=UTC)
     there = utc.astimezone(zone_of(window["time_zone"]))
     if not there.utcoffset():
         return f"{utc:%Y-%m-%d %H:%M} UTC"

@@ -340,6 +340,10 @@ def test_the_resources_of_an_instance(resources, maintenance, more):
     assert (found.sid, found.number, found.maintenance) == ("PRD", "01", maintenance)
 
 
+TEMPLATE = '<crm_config><cluster_property_set id="a">%s</cluster_property_set></crm_config>' % ("<nvpair/>" * 20000)
+REFERRING = '<primitive><meta_attributes id-ref="a"/></primitive>' * 1000
+
+
 @pytest.mark.parametrize(
     "data, words",
     [
@@ -350,6 +354,8 @@ def test_the_resources_of_an_instance(resources, maintenance, more):
         (b'<!DOCTYPE cib [<!ENTITY a "aaaa">]><cib>&a;</cib>', "document type"),
         ('<?xml version="1.0" encoding="utf-16"?><!DOCTYPE cib><cib/>'.encode("utf-16"), "document type"),
         (b" " * (5 << 20), "4 MiB"),
+        # 117 KiB took three minutes, and eight times that for twice as many
+        (cib(REFERRING, TEMPLATE), "refer to the same sets"),
     ],
 )
 def test_an_invalid_configuration_is_refused(data, words, tmp_path):

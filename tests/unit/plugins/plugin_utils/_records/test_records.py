@@ -238,6 +238,8 @@ def test_a_run_without_its_figure_is_a_failed_run(tmp_path):
         ("2026-11-20T10:00:00Z", 1_795_168_800_000_000),
         ("2026-11-20T10:00:00+01:00Z", None),
         ("2026-11-20 10:00", None),
+        ("9999-12-31T23:59:59Z", None),
+        ("0001-01-01T00:00:00Z", None),
         ("yesterdayZ", None),
         (None, None),
         (7, None),

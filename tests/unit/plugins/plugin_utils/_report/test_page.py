@@ -188,6 +188,7 @@ class TestCsv:
         # a spreadsheet of a country with decimal commas begins a cell at a semicolon
         assert cells.cell('x;=HYPERLINK("http://h")') == '"x;\'=HYPERLINK(""http://h"")"'
         assert cells.cell("=1; -2;3") == "'=1;' -2;3"
+        assert cells.cell('x;"=1+1') == '"x;\'""=1+1"'
         assert cells.cell(None) == ""
 
     def test_no_runs_leave_the_header(self) -> None:

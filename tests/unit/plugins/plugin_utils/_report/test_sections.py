@@ -352,6 +352,7 @@ def test_one_line_has_single_blanks() -> None:
         ("a\x1b[31mb\x00\x7f\x85", "a[31mb"),
         ("\u202e\u2066\u200b\ufeff\u00ad", "[U+202E][U+2066][U+200B][U+FEFF][U+00AD]"),
         ("\u2028", "[U+2028]"),
+        ("a\u3164\ufe0f\U000e0101\u2800", "a[U+3164][U+FE0F][U+E0101][U+2800]"),
         ("\ud800\ufffe\U0001fffe", "\ufffd" * 3),
         ("a\nb\tc\u00a0d", "a\nb\tc\u00a0d"),
         (7, "7"),

@@ -141,6 +141,18 @@ def test_the_samples_are_what_the_schema_of_the_state_says(name: str) -> None:
     assert schema_errors("rollout", json.loads(json.dumps(samples.SAMPLES[name]()))) == []
 
 
+def test_times_of_a_file_that_somebody_edited_are_shown() -> None:
+    made = samples.stopped()
+    made["batches"][0].update({"began": "2026-11-20Z", "ended": "2026-11-20T21Z"})
+    made["plan"]["window"].update({"not_before": "2026-11-20Z"})
+    made["plan"]["fingerprint"] = plan.fingerprint(made["plan"])
+    source = html(checking.check(made))
+    assert "21 h" in source and "from 2026-11-20 01:00 CET (00:00 UTC)" in source
+    made["plan"]["window"].update({"not_after": "9999-12-31T23:59:59Z"})
+    with pytest.raises(ValueError, match="plan.window.not_after is '9999-12-31T23:59:59Z'; it must be a time such as"):
+        checking.check(made)
+
+
 def test_the_words_are_those_of_the_state() -> None:
     assert set(page.STATES) == set(checking.STATES) and set(page.OUTCOMES) == set(stages.OUTCOMES)
     assert set(page.VALUES) == {*stages.VALUES, "left"}
