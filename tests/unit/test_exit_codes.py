@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import playing
 import pytest
 from sites import CHECKOUT, COMPLIANT, DRIFTED, FAILED, Site
 
@@ -87,3 +88,16 @@ def test_the_playbook_ends_with_the_code_on_the_page(tmp_path: Path, playbook: s
     assert status == CODES[playbook, what], text
     assert case.said in said
     assert case.reached or NOT_REACHED not in said
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("playbook", ["diff", "unite"])
+def test_what_reads_only_results_needs_no_inventory(tmp_path: Path, playbook: str) -> None:
+    result = playing.ansible_playbook(
+        f"zpower.sap_tuning.{playbook}",
+        *extra(zpower_run="week47"),
+        cwd=tmp_path,
+        env=playing.environment(ANSIBLE_INVENTORY=str(tmp_path / "absent")),
+    )
+    assert result.returncode == 2
+    assert "results/verify" in result.stdout and "so hosts may be missing" not in result.stdout + result.stderr
