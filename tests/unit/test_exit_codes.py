@@ -50,10 +50,12 @@ GATE = {
     ("verify", "a host could not be reached"): Case(
         "1 unreachable", options=extra(ansible_remote_tmp="/dev/null/nowhere")
     ),
-    ("verify", "no host has a chosen tuning"): Case(
+    ("verify", "no host has a chosen tuning, and the platform is left out (`--skip-tags platform`)"): Case(
         "nothing was done: no tuning is chosen for app1",
-        # no question about the platform was asked either
         options=(*extra(zpower_tunings=[]), "--skip-tags", "platform"),
+    ),
+    ("site", "no host has a chosen tuning"): Case(
+        "nothing was done: no tuning is chosen for app1", options=extra(zpower_tunings=[])
     ),
     ("verify", "the inventory does not exist; no host is reached"): Case(
         "gone.yml does not exist, so hosts may be missing", options=("-i", "gone.yml"), reached=False
