@@ -138,11 +138,14 @@ def trend(name: str, steps: Sequence[TrendStep], workload: str = "*", metric: st
 
 def _series(key: Key, steps: Sequence[TrendStep], entries: Sequence[Comparison]) -> TrendSeries:
     host, peer, workload, metric, unit, better = key
-    begin = next((entry["before"] for entry in entries if entry["before"]["median"] is not None), NOTHING)
-    end = next((entry["after"] for entry in reversed(entries) if entry["after"]["median"] is not None), NOTHING)
+    first = next((at for at, entry in enumerate(entries) if entry["before"]["median"] is not None), len(entries))
+    begin = entries[first]["before"] if first < len(entries) else NOTHING
+    # a state that was measured before the first one is not the end of anything
+    later = reversed(entries[first:])
+    end = next((entry["after"] for entry in later if entry["after"]["median"] is not None), NOTHING)
     stages: list[Stage] = []
     last: float | None = None
-    for step, entry in zip(steps, entries, strict=True):
+    for place, (step, entry) in enumerate(zip(steps, entries, strict=True)):
         old, new = entry["before"]["median"], entry["after"]["median"]
         stages.append(
             {
@@ -155,7 +158,7 @@ def _series(key: Key, steps: Sequence[TrendStep], entries: Sequence[Comparison])
                 "low": entry["low"],
                 "high": entry["high"],
                 "gap": short(gain(last, old, better)),
-                "cumulative": short(gain(begin["median"], new, better)),
+                "cumulative": short(gain(begin["median"] if place >= first else None, new, better)),
                 "verdict": entry["verdict"],
                 "warnings": entry["warnings"],
                 "reason": entry["reason"],

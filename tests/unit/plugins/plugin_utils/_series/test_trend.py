@@ -150,6 +150,13 @@ def test_a_state_without_data_is_null_everywhere() -> None:
     assert report["headline"] == "There is no result over 1 change: no comparison has data."
 
 
+def test_a_state_that_was_measured_before_the_first_one_is_no_end() -> None:
+    lost = [comparison([], [90], verdict="NO DATA"), comparison([100], [], verdict="NO DATA")]
+    (series,) = trend("t", [TrendStep(name, name, [entry]) for name, entry in zip("ab", lost, strict=True)])["series"]
+    assert series["whole"]["ratio"] is series["steps"][0]["cumulative"] is None
+    assert series["steps"][1]["gap"] == 0.9
+
+
 def test_patterns_choose_and_controls_are_in_no_trend() -> None:
     entries = [
         comparison([1], [1], workload="pingpong-1B", metric="av2_us"),
