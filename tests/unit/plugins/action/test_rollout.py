@@ -17,7 +17,7 @@ from ansible_collections.zpower.sap_tuning.plugins.action import rollout as acti
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import keeping, stages
 from rollout_play import CHANGE, CHANGED, DRIFTED, HOSTS, Play
-from sites import COMPLIANT, Site
+from sites import COMPLIANT, FAILED, Site
 
 
 @pytest.fixture(name="play")
@@ -401,6 +401,21 @@ def test_if_all_hosts_of_a_batch_are_lost_the_end_of_the_run_ends_the_batch(play
     assert play.kept["runs"][-1]["evidence"] == "results/rollout/1"
     assert path.endswith("rollout.html")
     assert keeping.close(play.folder / "elsewhere", CHANGE, "r1", {}, "", action.stamp()) == ""
+
+
+@pytest.mark.gate
+def test_no_host_goes_on_before_the_gate_whatever_ansible_cfg_says(tmp_path: Path) -> None:
+    """With the strategy free a host would be set while others are in the preflight, and any_errors_fatal would call it
+    lost."""
+    site = Site(tmp_path, {"app1": COMPLIANT, "app2": FAILED})
+    script = tmp_path / "python-app1"
+    note = f'grep -o "_ansible_check_mode[^,]*" "$1" >>"{tmp_path}/calls"\ncat '
+    script.write_text(script.read_text().replace("cat ", note, 1))
+    site.environment |= {"ANSIBLE_STRATEGY": "free", "ANSIBLE_ANY_ERRORS_FATAL": "true"}
+    status, said = site.play("zpower.sap_tuning.rollout", "-e", f"rollout_change={CHANGE}", "-e", "rollout_canaries=2")
+    assert status == 2 and "Batch 1 of 1 stopped: app2: rps: the journal is broken. 0 of 2" in said
+    # the preflight, and the call that takes back
+    assert [line.rpartition(" ")[2] for line in (tmp_path / "calls").read_text().splitlines()] == ["true", "false"]
 
 
 @pytest.mark.gate
