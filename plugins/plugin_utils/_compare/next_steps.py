@@ -151,7 +151,9 @@ def _of_experiment(report: Report, experiment: Part) -> str:
     last = (experiment["progress"].get("sessions") or [{}])[-1]
     winner, same = experiment["winner"], f"{_plain(report['repeat'])} -e zpower_change={report['change']}"
     if not experiment["progress"]["complete"]:
-        return f"Continue the experiment with the same factors: `{same}`."
+        behind = len({host["done"] for host in experiment["progress"]["hosts"]}) > 1
+        gone = " If a host does not come back, measure the others under another name." if behind else ""
+        return f"Continue the experiment with the same factors: `{same}`.{gone}"
     if winner is None and (last.get("failures") or not last.get("ended")):
         back = f"`{command(report['repeat'], 'rollback')} -e zpower_checkpoint={report['change']}`"
         return f"Take back any changes that the last session left behind: {back}."

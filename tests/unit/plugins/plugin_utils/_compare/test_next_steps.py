@@ -201,5 +201,10 @@ class TestExperiment:
             (found,) = commands(self.steps(effect=0.0, **session))
             assert found == f"{self.PLAY}rollback -e zpower_checkpoint=rps-2026-11"
         # one that ended early goes on
-        (found,) = commands(self.steps(done=all_steps(make_plan())[:9]))
-        assert found == f"{self.PLAY}experiment -e zpower_change=rps-2026-11"
+        (step,) = self.steps(done=all_steps(make_plan())[:9])
+        assert commands([step]) == [f"{self.PLAY}experiment -e zpower_change=rps-2026-11"]
+        assert "does not come back" not in step
+
+    def test_a_host_that_is_behind_for_good_does_not_hold_the_others(self) -> None:
+        (step,) = self.steps(hosts=["app1", "app2", "app3"])
+        assert step.endswith("`. If a host does not come back, measure the others under another name.")
