@@ -56,6 +56,11 @@ def test_the_headline_calls_only_a_certain_change_better(after: list[float], rea
     assert headline.endswith(reading)
 
 
+def test_no_figure_is_less_than_nothing() -> None:
+    steps = [TrendStep("a", "a", [comparison([100], [100.01]), comparison([100], [90], host="erp2")])]
+    assert trend("t", steps)["headline"].startswith("2 series changed by +0.0 % to +11.1 % ")
+
+
 def change(factor: float, session: float = 1.0) -> dict[str, Any]:
     """A change by so much in a session in which everything takes this many times as long."""
     values = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.1]
