@@ -18,7 +18,7 @@ from .._statistics.verdict import INCONCLUSIVE, NO_DATA, Limits
 from . import pooled, site
 from .comparability import Difference, Tunings, check_expected
 from .cpu_cost import OWN_SOURCES
-from .next_steps import next_steps
+from .next_steps import NO_RECORD, next_steps
 from .pair import Comparison, Contrast, compare_pair
 from .published import published_for
 from .shapes import Part, Report, Row
@@ -247,7 +247,7 @@ def _not_measured(comparisons: Sequence[Comparison], expected: Expected) -> list
     # the peer of another host is measured, unless its own records are lost
     lost = failed.keys() - _measured(comparisons, "host")
     return [
-        {"host": host, "reason": reasons.get(host) or failed.get(host) or "There is no record of this host."}
+        {"host": host, "reason": reasons.get(host) or failed.get(host) or NO_RECORD}
         for host in sorted(lost | ({*hosts, *reasons} - _measured(comparisons, "host", "peer")))
     ]
 

@@ -158,6 +158,17 @@ def test_a_repetition_that_is_not_our_command_is_not_repeated(repeat: str) -> No
     )
 
 
+def test_hosts_that_came_into_the_inventory_later_can_be_left_out_of_the_report() -> None:
+    steps = steps_of(replace(SMALL, effect=-0.3), expected=([*SMALL.hosts, "new1", "new2", "new3"], {}))
+    (found,) = (step for step in steps if "do not belong" in step)
+    assert commands([found]) == [
+        "ansible-playbook -i 'my inventory' --limit app1,app2,app3 zpower.sap_tuning.report"
+        " -e zpower_change=rps-2026-11"
+    ]
+    few = steps_of(replace(SMALL, effect=-0.3), expected=([*SMALL.hosts, "new1"], {}))
+    assert not any("do not belong" in step for step in few), "the verdict does not depend on it"
+
+
 @pytest.mark.parametrize(
     ("change", "after"),
     [("rps", "rps-2"), ("rps-2", "rps-3"), ("rps-2026-11", "rps-2026-11-2"), ("rps-2026-11-2", "rps-2026-11-2-2")],
