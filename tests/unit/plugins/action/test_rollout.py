@@ -244,6 +244,41 @@ def test_a_batch_may_be_left_as_it_is(play: Play) -> None:
     stopped(play, "app1")
     rescued(play, "app1")
     assert play.values(1) == {"app1": "confirmed"}
+    assert play.kept["headline"].endswith("0 of 4 hosts are confirmed, 1 left in force, 3 unchanged.")
+    # the next attempt takes back a probation only
+    play.ended()
+    play.plan(on_failure="leave")
+    play.begin("app1")
+    play.call("app1", errors=["rps: no"])
+    stopped(play, "app1", "preflight")
+    rescued(play, "app1")
+    assert play.values(1) == {"app1": "confirmed"} and "1 left in force" in play.kept["headline"]
+    page = (play.folder / "rollouts" / CHANGE / "rollout.md").read_text()
+    assert "Batch 1 keeps the new values on app1. To take these hosts back" in page
+
+
+@pytest.mark.parametrize(("changed", "values"), [((), "confirmed"), ((CHANGED,), "taken back")])
+def test_what_an_earlier_attempt_confirmed_is_not_called_taken_back(
+    play: Play, changed: tuple[Any, ...], values: str
+) -> None:
+    in_batch_2(play)
+    play.judge("app2", "verifying")
+    play.alive.remove("app3")
+    stopped(play, "app2", "confirming", match="app3: could not be reached")
+    rescued(play, "app2")
+    assert play.values(2) == {"app2": "confirmed", "app3": "unknown"}
+    play.alive.append("app3")
+    play.ended()
+    play.plan()
+    play.begin("app2", "app3")
+    play.call("app2", "app3")
+    play.judge("app2", "preflight")
+    play.call("app2", tuning=[*changed])
+    play.judge("app2", "applying")
+    play.call("app3", drift=[DRIFTED["reason"]])
+    stopped(play, "app2")
+    rescued(play, "app2", "app3")
+    assert play.values(2) == {"app2": values, "app3": "taken back"}
 
 
 @pytest.mark.parametrize(("guard", "hours"), [(False, 1), (True, 2)])
