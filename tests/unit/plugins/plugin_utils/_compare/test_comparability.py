@@ -324,7 +324,9 @@ def test_figures_of_another_unit_or_direction_are_not_comparable(item, before, a
     assert (main(declared)["verdict"] == "NOT COMPARABLE") is (item != "unit")
 
 
-@pytest.mark.parametrize(("after", "comparable"), [(1_000_000, True), (990_000, True), (500_000, False), (2e6, False)])
+@pytest.mark.parametrize(
+    ("after", "comparable"), [(1_000_000, True), (990_000, True), (500_000, False), (2e6, False), (0, False)]
+)
 def test_half_the_work_in_half_the_time_is_not_an_improvement(after, comparable):
     records = records_of()
     for record in records:
@@ -337,6 +339,14 @@ def test_half_the_work_in_half_the_time_is_not_an_improvement(after, comparable)
     if not comparable:
         assert f"workload.units (1000000 before, {after:.0f} after)" in main(report)["reason"]
         assert main(report_of(records, expected_change=["workload.units"]))["verdict"] == "IMPROVED"
+        report = report_of(swapped(records))
+        assert f"workload.units ({after:.0f} before, 1000000 after)" in main(report)["reason"]
+
+
+def swapped(records):
+    """The same records with before as after."""
+    other = {"before": "after", "after": "before"}
+    return [{**record, "phase": other[record["phase"]]} for record in records]
 
 
 def test_a_setting_of_the_application_must_match_unless_it_is_declared():
