@@ -14,7 +14,7 @@ from .tree import FILE, FOLDER, LINK, UNREADABLE, Entry, inside
 
 TOPS = ("proc", "sys", "etc", "usr", "lib", "run", "boot", "var")
 _NAME = re.compile(r"^DBGINFO-([0-9]{4}-[0-9]{2}-[0-9]{2})-([0-9]{2})-([0-9]{2})-([0-9]{2})-(.+)\Z")
-_VERSION = re.compile(r"Debug information script version ([0-9]+)\.([0-9]+)")
+_VERSION = re.compile(r"Debug information script version ([0-9]{1,9})\.([0-9]{1,9})")
 _ERROR = re.compile(r"^dump2tar: (/sys/[^\n]*): [^\n:]*: ([^\n]+)$", re.M)
 # Reading such a file of the kernel says that there is no value, as on the machine itself.
 _NO_VALUE = ("Invalid argument", "No such device", "No such file or directory", "Not a directory", "No such process")

@@ -89,7 +89,7 @@ def hotplug_conflicts(host, effect, since=None):
     service = next((one for one in services(host) if one["service"] == "cpuplugd"), None)
     if service is None:
         return []
-    numbers = re.findall(r"\d+", service["version"] or "")
+    numbers = re.findall(r"[0-9]{1,9}", service["version"] or "")
     if since is not None and numbers and tuple(int(part) for part in numbers[:2]) >= since:
         return []
     what = "cpuplugd %s" % (service["version"] or "of unknown version")

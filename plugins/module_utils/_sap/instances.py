@@ -47,6 +47,8 @@ _ROLES = {
 # the lines of a profile that start programs, and the variables in these lines
 _DIRECTIVE = re.compile(r"^[ \t]*((?:Re)?[Ss]tart_Program_[0-9]+|_[A-Za-z0-9_]+)[ \t]*=(.*)$", re.M)
 _VARIABLE = re.compile(r"\$\((_[A-Za-z0-9_]+)\)")
+# no profile has more characters, see Profile
+_LARGEST = 256 * 1024
 _ENSA1 = re.compile(r"\b(enserver|enrepserver)\b|\be[nr]\.sap")
 _ENSA2 = re.compile(r"\b(enq_server|enq_replicator)\b|\benqr?\.sap")
 
@@ -144,7 +146,7 @@ def _unit(host, sid, number):
 
 def parse_enqueue(text):
     """ENSA1 or ENSA2 by the lock server or its replication that a profile starts; None if it starts neither."""
-    values = dict(_DIRECTIVE.findall(text))
+    values = dict(_DIRECTIVE.findall(text[:_LARGEST]))
     # of each value alone: many lines can use one long variable
     kinds = {name: _enqueue_in(value) for name, value in values.items()}
     for name, value in values.items():

@@ -70,7 +70,7 @@ def owners(host, sid):
 
 def _belongs(host, pid, allowed):
     """Whether real and effective user of a process are among the allowed ones."""
-    ids = re.search(r"(?m)^Uid:\s+([0-9]+)\s+([0-9]+)", read_text(host, "/proc/%d/status" % pid))
+    ids = re.search(r"(?m)^Uid:\s+([0-9]{1,10})\s+([0-9]{1,10})\b", read_text(host, "/proc/%d/status" % pid))
     if allowed is None or ids is None:
         # a capture may lack the file; of a process that runs, everybody may read it
         return host.root != "/"

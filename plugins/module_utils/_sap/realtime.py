@@ -165,7 +165,7 @@ def _has_fair_server(host):
 
     Linux 6.12 removed the bandwidth control of kernels that do not group real-time processes.
     """
-    match = re.match(r"([0-9]+)\.([0-9]+)", release(host) or "")
+    match = re.match(r"([0-9]{1,9})\.([0-9]{1,9})", release(host) or "")
     return bool(match) and tuple(map(int, match.groups())) >= (6, 12) and not _groups_realtime(host)
 
 

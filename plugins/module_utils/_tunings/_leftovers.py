@@ -190,7 +190,7 @@ def _profiles(host, _base, known):
         for path in host.glob(folder, "*"):
             name = os.path.basename(path)
             is_copy = name != "DEFAULT.PFL" and _COPY.search(name)
-            if not is_copy and any(line.startswith(MARKER) for line in read_text(host, path).splitlines()):
+            if not is_copy and "\n" + MARKER in "\n" + read_text(host, path):
                 lines.append(path)
     found = []
     if lines and not set(known) & {"sap_profile", "smc"}:

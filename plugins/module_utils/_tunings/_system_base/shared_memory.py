@@ -10,6 +10,7 @@ import os
 import re
 
 from ..._host.host import HostError
+from ..._host.kernel import int_or_none
 
 POINT = "/dev/shm"
 FSTAB = "/etc/fstab"
@@ -100,7 +101,7 @@ class SharedMemory:
     def __init__(self, host):
         self._host = host
         memory = host.read("/proc/meminfo") or ""
-        found = dict(re.findall(r"^(\w+):\s+([0-9]+) kB", memory, re.MULTILINE))
+        found = dict(re.findall(r"^(\w+):\s+([0-9]{1,18}) kB", memory, re.MULTILINE))
         self.memory = int(found.get("MemTotal", 0))
         self.total = self.memory + int(found.get("SwapTotal", 0))
         self.asked = self.total * 75 // 100
@@ -139,7 +140,7 @@ class SharedMemory:
 
     def parse(self, text):
         """The KiB of a size such as 8G or 75%, see tmpfs(5); None if it is none."""
-        match = re.match(r"^([0-9]+)([%s%%]?)\Z" % _UNITS, text.lower())
+        match = re.match(r"^([0-9]{1,18})([%s%%]?)\Z" % _UNITS, text.lower())
         if not match:
             return None
         number, unit = int(match.group(1)), match.group(2)
@@ -154,7 +155,7 @@ class SharedMemory:
 
     def of_tool(self, tool, setting, stored):
         """The KiB that a tool gives it by a Setting of a percentage or MB. sapconf only enlarges what is stored."""
-        number = int(setting.value) if setting.value.isdigit() else 0
+        number = int_or_none(setting.value) or 0
         if tool == "sapconf":
             return max(stored, self.total * number // 100)
         return (number if "MB=" in setting.text else self.total // 1024 * number // 100) * 1024 or stored

@@ -14,7 +14,7 @@ from ..._host.kernel import RELEASES, distribution
 
 # before the number of a dirty limit while the ratio is in force
 RATIO = "ratio "
-_NUMBERS = re.compile(r"^[0-9]+( [0-9]+)*\Z")
+_NUMBERS = re.compile(r"^[0-9]{1,20}( [0-9]{1,20})*\Z")
 
 
 class Asked(namedtuple("Asked", "name value least default")):

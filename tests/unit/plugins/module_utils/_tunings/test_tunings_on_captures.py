@@ -148,6 +148,37 @@ BASE_FILES = {
 }
 
 
+MANY = "9" * 5000
+WORK_PROCESS = {
+    "/etc/passwd": "prdadm:x:1001:1001::/:/bin/sh\n",
+    "/usr/sap/PRD/SYS/profile/PRD_D00_h": "SAPSYSTEMNAME=PRD\n",
+    "/usr/sap/PRD/SYS/profile/DEFAULT.PFL": "a=1\n",
+    "/usr/sap/PRD/D00/work/dev_w0": "",
+    "/proc/77/cmdline": "dw.sapPRD_D00\0pf=/usr/sap/PRD/SYS/profile/PRD_D00_h\0",
+    "/proc/77/stat": "77 (x) S " + " ".join(["1"] * 48),
+    "/proc/77/status": "Uid:\t1001\t1001\n",
+    "/sys/x": "",
+}
+
+
+# Python 3.11 and later refuse to read them
+@pytest.mark.parametrize(
+    "path, text",
+    [
+        ("/proc/meminfo", "MemTotal: %s kB\n" % MANY),
+        ("/proc/sys/vm/max_map_count", MANY),
+        ("/etc/fstab", "tmpfs /dev/shm tmpfs size=%sk 0 0\n" % MANY),
+        ("/proc/77/status", "Uid:\t%s\t%s\n" % (MANY, MANY)),
+        ("/proc/sys/kernel/osrelease", "%s.%s" % (MANY, MANY)),
+    ],
+)
+def test_numbers_of_thousands_of_digits_are_none(tmp_path, path, text):
+    root = written(tmp_path, captures.plain(dict(BASE_FILES, **dict(WORK_PROCESS, **{path: text}))))
+    request = dict(sid="PRD", instance="D00", presets=["realtime_scheduler", "memory_map"], accept_realtime=True)
+    for kind, given in ((SystemBase, {}), (SapProfile, request)):
+        assert not look(kind, root, **given)["failed"]
+
+
 def of_base(folder, data, **given):
     return captures.looked(SystemBase, captures.written(folder, data), **given)
 
