@@ -51,9 +51,9 @@ def text(value: Any) -> str:
 def number(value: Any) -> int | float:
     """A number, or text that is one: with a point, without separators of thousands."""
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        # No int of thousands of digits: Python refuses those.
-        found = float(value)
-        value = found if re.search(r"[.eE]", value) or abs(found) > LARGEST else int(value)
+        # No int of thousands of digits, even of zeros: Python refuses those.
+        found, whole = float(value), not re.search(r"[.eE]", value) and len(value) < 100
+        value = int(value) if whole and abs(found) <= LARGEST else found
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         hint = ", with a point and without separators" if isinstance(value, str) and "," in value else ""
         raise FieldError(f"is {show(value)}; it must be a number{hint}")

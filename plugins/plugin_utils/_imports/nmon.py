@@ -31,7 +31,7 @@ _MOMENT = re.compile(r"(\d{1,2}):(\d{2})[:.](\d{2}) (\d{1,2})-([A-Za-z]{3})-(\d{
 _NUMBER = re.compile(r"-?\d+(\.\d*)?")
 _SNAPSHOT = re.compile(r"T\d+")
 _LPAR_TYPE = re.compile(r"\bType\s*:\s*(Dedicated|Shared)")
-_LPAR_CPUS = re.compile(r"\bOnline Virtual CPUs\s*:\s*(\d+)")
+_LPAR_CPUS = re.compile(r"\bOnline Virtual CPUs\s*:\s*(\d{1,9})\b")
 _SHARES = {"user": "User%", "system": "Sys%", "wait": "Wait%", "idle": "Idle%", "steal": "Steal%"}
 _PARTS = {
     "CPU_ALL": tuple(_SHARES.values()),

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows as _import_rows
-from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.fields import FIELDS
+from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.fields import FIELDS, number
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.records import records_of, states_of
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports.rows import (
     RowsError,
@@ -292,6 +292,10 @@ def test_rows_that_do_not_fit_each_other_are_told(first, second, said):
     common = {} if "round" in first else {"round": 1}
     (found,) = problems({**common, **first}, {**common, **second})
     assert said in found
+
+
+def test_zeros_before_a_number_are_no_digits_of_it():
+    assert number("007") == 7 and number("0" * 5000 + "7") == 7
 
 
 def test_every_bad_row_is_told_and_more_rounds_or_runs_than_a_record_holds():
