@@ -32,18 +32,20 @@ def dbginfo_host(text):
 
 
 def _bodies(headers, text):
-    """(header, the text up to the next one) for each of these headers."""
-    ends = [header.start() for header in headers[1:]] + [len(text)]
-    return [(header, text[header.end() : end]) for header, end in zip(headers, ends)]
+    """Yield (header, the text up to the next one) for each of these headers: there may be millions of them."""
+    header = next(headers, None)
+    while header:
+        following = next(headers, None)
+        yield header, text[header.end() : following.start() if following else len(text)]
+        header = following
 
 
 def dbginfo_sections(text):
-    """The Sections of a .out file of dbginfo.sh. Headers with another host than the first one are output."""
-    host, sections = dbginfo_host(text), []
-    for header, body in _bodies([header for header in _DBGINFO.finditer(text) if header.group(1) == host], text):
+    """Yield the Sections of a .out file of dbginfo.sh. Headers with another host than the first one are output."""
+    host = dbginfo_host(text)
+    for header, body in _bodies((header for header in _DBGINFO.finditer(text) if header.group(1) == host), text):
         kept, cut = _without_failure(body.rstrip())
-        sections.append(Section("", " ".join(header.group(2).split()), kept + "\n" if kept else "", cut))
-    return sections
+        yield Section("", " ".join(header.group(2).split()), kept + "\n" if kept else "", cut)
 
 
 def _without_failure(body):
@@ -60,14 +62,12 @@ def _without_failure(body):
 
 
 def supportconfig_sections(text):
-    """The Sections of a text of supportconfig; blank lines at the end of a body are not part of it."""
-    sections = []
-    for header, body in _bodies(list(_SUPPORTCONFIG.finditer(text)), text):
+    """Yield the Sections of a text of supportconfig; blank lines at the end of a body are not part of it."""
+    for header, body in _bodies(_SUPPORTCONFIG.finditer(text), text):
         missing = body.startswith("ERROR: Command not found")
         kept = "" if missing else body.rstrip("\n")
         cut = "the command was not there" if missing else ""
-        sections.append(Section(header.group(1), " ".join(header.group(2).split()), kept + "\n" if kept else "", cut))
-    return sections
+        yield Section(header.group(1), " ".join(header.group(2).split()), kept + "\n" if kept else "", cut)
 
 
 def add_sysctls(body, where, tree):

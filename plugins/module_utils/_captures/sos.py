@@ -17,6 +17,8 @@ from .tree import SYSCTL, inside
 VERSION = re.compile(r"^sos ?report: *([0-9][0-9a-z.~-]*)")
 _DATE = re.compile(r"(?:^|-)([0-9]{4})-([0-9]{2})-([0-9]{2})(?:-|$)")
 _LEGACY = re.compile(r"[.-]([0-9]{4})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})$")
+# characters of manifest.json, which names every file of a report
+_LARGEST = 16 << 20
 _CPUS = "/sys/devices/system/cpu"
 _TMPFILES = inside("", "etc/tmpfiles.d run/tmpfiles.d usr/lib/tmpfiles.d lib/tmpfiles.d")
 _ALWAYS = {"/proc/cpuinfo", "/proc/cmdline"}
@@ -37,8 +39,8 @@ _COPIED = (
 def _plugins(text):
     """{name: what it did} by manifest.json; None if unknown. Untrusted, so all is checked."""
     try:
-        # numbers are not needed, and long ones take long
-        found = json.loads(text, parse_int=str, parse_float=str)
+        # numbers are not needed, and long ones take long; JSON of short lists takes twenty-five times its size
+        found = json.loads(text, parse_int=str, parse_float=str) if len(text) <= _LARGEST else None
     except (ValueError, RecursionError):
         return None
     for key in ("components", "report", "plugins"):

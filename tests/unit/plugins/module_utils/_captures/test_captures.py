@@ -16,7 +16,7 @@ import captures
 import pytest
 import runs
 import synthetic
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures import limits, opening
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures import limits, opening, sos
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._captures.opening import open_capture
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import cpu_lists, drop_ins
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host, HostError
@@ -647,6 +647,14 @@ def test_a_long_file_of_short_lines_ends_at_a_limit(tmp_path, path):
         boot_sources.sysctls(host, "/proc/sys/net/core/somaxconn")
         tools.saptune_writes(host)
         tuned.tuned_profile(host)
+
+
+def test_what_a_long_list_of_plugins_says_is_unknown(monkeypatch):
+    """A report of 9 kB with 60 MiB of empty lists took 1.5 GB of memory."""
+    text = '{"components": {"report": {"plugins": {"udev": {}}}}}'
+    assert sos._plugins(text) == {"udev": {}}
+    monkeypatch.setattr(sos, "_LARGEST", len(text) - 1)
+    assert sos._plugins(text) is None
 
 
 def test_variables_of_tuned_do_not_grow_without_end(tmp_path):
