@@ -57,6 +57,9 @@ def next_steps(report: Report, comparisons: Sequence[Comparison]) -> list[str]:
     """Return the steps for a report that lacks only them; never empty."""
     ours = [item for item in comparisons if not item.entry["control"]]
     experiment = report["experiment"]
+    if _words(report["repeat"])[-1:] == [f"{COLLECTION}.rollout"]:
+        page = f"rollouts/{report['change'].rpartition('-batch-')[0]}/rollout.html"
+        return [f"This is the measurement of a batch: {page} says what the rollout did with it, and what to do next."]
     steps = [_of_experiment(report, experiment)] if experiment else [*_of_change(report, ours)]
     if report["not_measured"]:
         steps.append("See under Not measured which hosts are missing, and why.")

@@ -158,6 +158,16 @@ def test_a_repetition_that_is_not_our_command_is_not_repeated(repeat: str) -> No
     )
 
 
+@pytest.mark.parametrize("effect", [-0.3, 0.0, 0.3])
+def test_the_measurement_of_a_batch_is_the_business_of_its_rollout(effect: float) -> None:
+    """The next name after r1-batch-1 is that of the next batch, and the command would go on with it."""
+    plan = replace(SMALL, effect=effect, design="blocks", change="r1-batch-1")
+    loaded = replace(factory.load(factory.make_change(plan)), change=plan.change)
+    options = Options(repeat="ansible-playbook -i inv zpower.sap_tuning.rollout")
+    (step,) = compare_change(loaded, options=options)["next_steps"]
+    assert step.startswith("This is the measurement of a batch: rollouts/r1/rollout.html says") and not commands([step])
+
+
 def test_hosts_that_came_into_the_inventory_later_can_be_left_out_of_the_report() -> None:
     steps = steps_of(replace(SMALL, effect=-0.3), expected=([*SMALL.hosts, "new1", "new2", "new3"], {}))
     (found,) = (step for step in steps if "do not belong" in step)
