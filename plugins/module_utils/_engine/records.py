@@ -41,7 +41,7 @@ class Recorder:
         """
         changing = self.tuning.changes(subject) if then is subject else []
         predicted = [(knob, knob.wanted if knob in changing else knob.now) for knob in then.knobs]
-        after, lost = self._values(subject, predicted)
+        after, lost = self._values(then, predicted)
         verdict, reason = self._verdict(subject, then, [] if self.restoring else lost, errors)
         return {
             "name": self.tuning.name,

@@ -192,16 +192,19 @@ def of_system(host, *knobs):
     boot = _Boot(host, knobs)
     found = boot.command_line() + boot.sysctls()
     for knob in knobs:
-        found += _of_tmpfiles(host, knob) if knob.path else []
-        found += [conflict("udev rule", setting, "possible") for setting in _udev_lines(host, knob.pattern)]
+        found += _of_tmpfiles(host, knob, boot) if knob.path else []
+        lines = _udev_lines(host, knob.pattern)
+        found += [conflict("udev rule", boot.told(knob, setting), "possible") for setting in lines]
     found += boot.tuned()
     runs = enabled(host, "saptune.service")
     found += boot.written("saptune", runs, tools.saptune_writes(host))
     if enabled(host, "sapconf.service") or host.exists("/run/sapconf/active"):
         found += boot.written("sapconf", True, tools.sapconf_writes(host))
     for knob in knobs:
-        found += [conflict("unit", setting, _late(runs, setting)) for runs, setting in units(host, knob.pattern)]
-        found += [conflict("boot script", setting, "possible") for setting in boot_scripts(host, knob.pattern)]
+        lines = units(host, knob.pattern)
+        found += [conflict("unit", boot.told(knob, setting), _late(runs, setting)) for runs, setting in lines]
+        lines = boot_scripts(host, knob.pattern)
+        found += [conflict("boot script", boot.told(knob, setting), "possible") for setting in lines]
     return found
 
 
@@ -225,9 +228,18 @@ class _Boot:
         if not text:
             return "the kernel's own value"
         sign = text[0] if text[0] in "<>" else ""
-        fields = len((self._host.value(path) or "").split()) or None
-        read = boot_sources.number(text[len(sign) :], fields) or text + " (not a number, which the kernel refuses)"
+        read = self._number(path, text[len(sign) :]) or text + " (not a number, which the kernel refuses)"
         return sign + knob.prefix + read
+
+    def _number(self, path, text):
+        return boot_sources.number(text, len((self._host.value(path) or "").split()) or None)
+
+    def told(self, knob, setting):
+        """The Setting of a line that matches a knob's pattern, with its value in the user's terms."""
+        value = setting.value
+        if value:
+            value = knob.prefix + (knob.sysctl and self._number(path_of(knob.sysctl), value) or value)
+        return setting._replace(value=value)
 
     def command_line(self):
         settings = [(path, command_line(self._host, "sysctl." + knob.sysctl)) for path, knob in self._paths.items()]
@@ -302,7 +314,7 @@ class _Boot:
             if write.path is None or not paths:
                 line = (write.setting.line, write.setting.text)
                 for setting in _matching(write.setting.file, [line], knob.pattern):
-                    yield setting._replace(value=setting.value and knob.prefix + setting.value)
+                    yield self.told(knob, setting)
             elif any(fnmatch.fnmatchcase(path, write.path) for path in paths):
                 yield write.setting._replace(value=self._value(paths[0], write.setting.value))
 
@@ -311,10 +323,10 @@ def _late(runs, setting):
     return "yes" if runs and setting.value is not None else "possible"
 
 
-def _of_tmpfiles(host, knob):
+def _of_tmpfiles(host, knob, boot):
     """Of two lines for one path, systemd-tmpfiles uses the one in the file whose name sorts first."""
     found, own = [], os.path.basename(knob.own) if "/tmpfiles.d/" in knob.own else None
-    for paths, setting in tmpfiles(host):
+    for paths, setting in [(paths, boot.told(knob, one)) for paths, one in tmpfiles(host)]:
         if setting.file == knob.own or not fnmatch.fnmatchcase(knob.path, paths):
             continue
         if own is None or paths != knob.path:

@@ -177,7 +177,9 @@ class Profile:
                 lines.append((raws[entry], self._lines[entry][1]))
         if new:
             lines += [(raw, self._usual_end()) for raw in [self._encoded(marker_line)] + new]
-        return Profile(self._joined(lines).encode("latin-1"))
+        # the end of the line before a removed last one tells how to put it back
+        keeps_end = not self._lines or len(self._lines) - 1 in gone - self._ours
+        return Profile(self._joined(lines, keeps_end).encode("latin-1"))
 
     def _items(self, name):
         """The lines of a name as items of a journal text."""
@@ -213,14 +215,14 @@ class Profile:
         ends = [end for _raw, end in self._lines if end.endswith("\n")]
         return max(sorted(set(ends)), key=ends.count) if ends else "\n"
 
-    def _joined(self, lines):
-        """The text of lines; it ends without a line end if this profile does."""
+    def _joined(self, lines, keeps_end):
+        """The text of lines; it ends without a line end if this profile does, unless the last line keeps its own."""
         if not lines:
             return ""
         usual = self._usual_end()
         text = "".join(raw + (end if end.endswith("\n") else usual) for raw, end in lines[:-1])
         raw, end = lines[-1]
-        if self._lines and not self._lines[-1][1].endswith("\n"):
+        if not keeps_end and not self._lines[-1][1].endswith("\n"):
             # an empty last line without its end would not exist
             end = self._lines[-1][1] or (end if not raw else "")
         return text + raw + end

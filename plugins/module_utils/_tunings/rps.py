@@ -328,4 +328,8 @@ class FlowEntries(SysctlTuning):
         return False
 
     def alike(self, item, one, other):
-        return same_parsed(int, one, other)
+        return same_parsed(lambda text: rounded(int(text)), one, other)
+
+    def boot_value(self, subject, item, text):
+        value, lost = super().boot_value(subject, item, text)
+        return str(rounded(int(value))) if value and value.isdigit() else value, lost

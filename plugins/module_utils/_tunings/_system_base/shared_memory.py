@@ -22,7 +22,8 @@ NOT_NEEDED = (
     "on 64-bit Linux es/implementation = std is SAP's default from kernel 7.10 on, and map is not needed there "
     "(SAP Note 941735)"
 )
-_UNITS = {"": 1.0 / 1024, "k": 1, "m": 1024, "g": 1024 * 1024}
+# as memparse() of the kernel reads them
+_UNITS = "kmgtpe"
 _KEPT = ("nosuid", "nodev", "noexec")
 
 
@@ -90,11 +91,11 @@ def size_option(line):
 
 def in_gib(size):
     """A number of KiB, or its text, for people."""
-    return "%.1f GiB" % (int(size) / 1048576.0)
+    return "%.1f GiB" % (int(size) / 1048576.0) if int(size) else "no limit"
 
 
 class SharedMemory:
-    """/dev/shm of one host. Sizes are KiB."""
+    """/dev/shm of one host. Sizes are KiB; the size 0 is no limit, see tmpfs(5)."""
 
     def __init__(self, host):
         self._host = host
@@ -138,11 +139,13 @@ class SharedMemory:
 
     def parse(self, text):
         """The KiB of a size such as 8G or 75%, see tmpfs(5); None if it is none."""
-        match = re.match(r"^([0-9]+)([kmg%]?)\Z", text.lower())
+        match = re.match(r"^([0-9]+)([%s%%]?)\Z" % _UNITS, text.lower())
         if not match:
             return None
         number, unit = int(match.group(1)), match.group(2)
-        return number * self.memory // 100 if unit == "%" else int(number * _UNITS[unit])
+        if unit == "%":
+            return number * self.memory // 100
+        return number << 10 * _UNITS.index(unit) if unit else -(-number // 1024)
 
     def stored(self, line):
         """The KiB that a line of fstab gives; half of the memory without a line or without a size."""
@@ -157,7 +160,7 @@ class SharedMemory:
         return (number if "MB=" in setting.text else self.total // 1024 * number // 100) * 1024 or stored
 
     def met(self, size):
-        return size is not None and size + TOLERANCE_KB >= self.wanted
+        return size is not None and (size == 0 or size + TOLERANCE_KB >= self.wanted)
 
     def line(self, now):
         """The line of fstab with the wanted size: the present one with another size, or a new one."""
@@ -188,7 +191,8 @@ def remarks(host):
         return [NOT_NEEDED]
     if size is None:
         return [NOT_NEEDED, "%s is not a tmpfs; SAP asks for one of %d MB (SAP Note 941735)" % (POINT, asked // 1024)]
-    sentence = "%s has %d MB; SAP asks for 75 %% of memory and swap, %d MB" % (POINT, size // 1024, asked // 1024)
-    if size + TOLERANCE_KB < asked:
+    has = "%d MB" % (size // 1024) if size else "no limit"
+    sentence = "%s has %s; SAP asks for 75 %% of memory and swap, %d MB" % (POINT, has, asked // 1024)
+    if size and size + TOLERANCE_KB < asked:
         sentence += ": too small for map; enlarge it with the option size, also in /etc/fstab"
     return [NOT_NEEDED, sentence]

@@ -197,7 +197,7 @@ class DevShm(Topic):
     def __init__(self, tuning):
         super().__init__(tuning)
         self.memory = SharedMemory(self.host)
-        least = in_gib(max(self.memory.wanted - TOLERANCE_KB, 0))
+        least = in_gib(max(self.memory.wanted - TOLERANCE_KB, 1))
         self.asked = {POINT: "75 %% of memory and swap, at least %s" % least}
         self.files = {POINT: (Fstab(self.host), POINT)}
 

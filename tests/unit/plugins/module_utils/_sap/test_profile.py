@@ -340,7 +340,7 @@ def profiles(draw, always=None, header=()):
     content = [nothing(line) for line in header] + content
     ended = draw(st.booleans()) or not content or not content[-1][0]
     usual = draw(ENDS)
-    mixed = ended and draw(st.booleans())
+    mixed = draw(st.booleans())
     ends = [draw(ENDS) if mixed else usual for dummy in content]
     if not ended:
         ends[-1] = ""
@@ -454,6 +454,7 @@ def test_new_lines_go_to_the_end_below_one_marker_and_away_again(generated, name
 @example((b"a = 1\nrdisp/vbname = 2", []), [{"a": None, "rdisp/vbname": None}])
 @example((b"#\n a =\nES/TABLE =", []), [{"a": None}, {"a": None, "ES/TABLE": None, "x y": "1"}])
 @example((b"#\nx y = 1\na = 2\n", []), [{"a": None}, {"x y": "3", "a": "1"}, {"x y": None}])
+@example((b"#\n#\r\na = 2", []), [{"a": None}])
 def test_several_calls_and_their_rollback(generated, calls):
     """The first text of a parameter is from the call that first touched it, as in a journal."""
     profile, journal = Profile(generated[0]), {}

@@ -209,3 +209,12 @@ def test_others_set_the_flow_entries(host, path, text, wins, value):
     assert [(one["file"], one["wins"], one["value"]) for one in record["conflicts"]] == [(path, wins, value)]
     assert record["verdict"] == ("drifted" if wins == "yes" else "compliant")
     assert record["after"]["next_boot"] == {ENTRIES: value if wins == "yes" else "1024"}
+
+
+@pytest.mark.parametrize("other, verdict, boot", [("20000", "compliant", "32768"), ("0x400", "drifted", "1024")])
+def test_another_number_of_flow_entries_is_rounded_as_the_kernel_does(host, other, verdict, boot):
+    host.fill("/proc/sys/net/core/rps_sock_flow_entries", "0")
+    host.fill("/etc/sysctl.d/99-site.conf", "%s = %s" % (ENTRIES, other))
+    run(host, sock_flow_entries=32768)
+    record = run(host, True, sock_flow_entries=32768)["tuning"][1]
+    assert (record["verdict"], record["after"]["next_boot"]) == (verdict, {ENTRIES: boot})

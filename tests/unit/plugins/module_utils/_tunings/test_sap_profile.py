@@ -66,6 +66,18 @@ def test_a_restart_by_name_brings_it_into_force_and_back(host):
     assert not host.exists("/var/lib/zpower_sap_tuning")
 
 
+def test_the_next_start_counts_what_the_same_call_stores_in_the_other_profile(host):
+    asked = {"profile": None, "sid": "PRD", "presets": [], "left_to": None, "parameters": {"enque/table_size": 77}}
+    entries = [dict(asked, instance="D00", parameters={"enque/table_size": None}), dict(asked, instance="DEFAULT")]
+    result = run(host, profiles=entries)
+    assert [one["after"]["next_boot"] for one in result["tuning"]] == [
+        {"enque/table_size": "77"},
+        {"D00 enque/table_size": "77", "ASCS01 enque/table_size": "32000"},
+    ]
+    again = run(host, profiles=entries)
+    assert [one["after"] for one in again["tuning"]] == [one["after"] for one in result["tuning"]]
+
+
 def test_a_converged_profile_is_not_written_and_costs_few_calls(host):
     host.pass_time(3600)
     # a later change of something else proves nothing against it

@@ -383,6 +383,39 @@ def test_which_sizes_are_enough(host):
     assert present(host)["/dev/shm"]["verdict"] == "compliant"
 
 
+@pytest.mark.parametrize(
+    "size, shown, said",
+    [("1T", "1073741824k", "1048576 MB"), ("2e", "2251799813685248k", "MB"), ("0", "0k", "no limit")],
+)
+def test_a_larger_size_in_any_unit_and_no_limit_stay(host, size, shown, said):
+    host.fill("/etc/fstab", "tmpfs /dev/shm tmpfs size=%s 0 0" % size)
+    host.fill("/proc/mounts", "tmpfs /dev/shm tmpfs rw,size=%s 0 0" % shown)
+    found = present(host)["/dev/shm"]
+    assert (found["verdict"], found["after"]["next_boot"]) == ("compliant", {"/dev/shm": shown})
+    assert "size=%s 0 0" % size in host.read("/etc/fstab")
+    told = base_shared_memory.remarks(host)[-1]
+    assert told.startswith("/dev/shm has") and said in told and "too small" not in told
+    assert base_shared_memory.SharedMemory(host).parse("1") == 1
+
+
+@pytest.mark.parametrize(
+    "command, name, boot",
+    [
+        ("sysctl -w vm.max_map_count=0x7fffffff", MAPS, None),
+        ("sh -c 'echo 017777777777 > /proc/sys/vm/max_map_count'", MAPS, None),
+        ("sysctl -w vm.dirty_bytes=0x25800000", "vm.dirty_bytes", None),
+        ("sysctl -w vm.dirty_ratio=0x14", "vm.dirty_bytes", "ratio 20"),
+    ],
+)
+def test_a_number_in_a_unit_is_that_of_the_kernel(host, command, name, boot):
+    host.fill("/etc/systemd/system/site.service", "[Service]\nExecStart=/sbin/%s\n" % command)
+    host.enable("site")
+    for verdict in ("changed", "compliant"):
+        found = present(host)[name.replace("_bytes", "")]
+        assert found["verdict"] == ("drifted" if boot else verdict)
+        assert found["after"]["next_boot"][name] == (boot or found["after"]["running"][name])
+
+
 def test_a_refused_remount_leaves_fstab_as_it_was_and_a_used_tmpfs_its_size(host, monkeypatch):
     host.refuses = "mount: /dev/shm: permission denied."
     result = run(host, state="present")
