@@ -120,7 +120,7 @@ def compare_change(
         "not_measured": missing,
         "warnings": _warnings(loaded, comparisons, tunings, total if not keep_runs else 0),
         "declared": list(options.expected_change),
-        "problems": _shortened(loaded.problems),
+        "problems": shorten_list(loaded.problems),
         "runs_total": total,
         "runs": list(iter_runs(loaded, states)) if keep_runs else [],
         "published": published_for(
@@ -133,6 +133,17 @@ def compare_change(
     }
     report["next_steps"] = next_steps(report, comparisons)
     return report
+
+
+def compare_pairs(loaded: Loaded, options: Options, states: tuple[str, str]) -> list[Comparison]:
+    """The comparisons of a loaded change, as :func:`compare_change` makes them."""
+    return [
+        comparison
+        for contrast in _contrasts(loaded, states)
+        for comparison in _compare_all(
+            loaded.records, contrast, Tunings(loaded.tunings, (contrast.before, contrast.after)), options
+        )
+    ]
 
 
 def _contrasts(loaded: Loaded, states: tuple[str, str]) -> list[Contrast]:
@@ -311,10 +322,10 @@ def _warnings(
     found += [f"{where} has conflicts: see What changed." for where in sorted(conflicts)]
     if runs_left_out:
         found.append(f"This report leaves out the {runs_left_out} single runs; the CSV file has all of them.")
-    return _shortened(found)
+    return shorten_list(found)
 
 
-def _shortened(sentences: Sequence[str]) -> list[str]:
+def shorten_list(sentences: Sequence[str]) -> list[str]:
     if len(sentences) <= MOST_PROBLEMS:
         return list(sentences)
     return [*sentences[:MOST_PROBLEMS], f"And {len(sentences) - MOST_PROBLEMS} more of this kind."]
