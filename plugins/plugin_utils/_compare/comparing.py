@@ -86,11 +86,12 @@ def compare_change(
         why = next((undecided(row, comparisons) for row in first if row["verdict"] == INCONCLUSIVE), "")
         experiment = outcomes.outcome(loaded.experiment, rows, entries, rounds, loaded.tunings, why)
         verdict = overall_of_experiment(experiment, rows)
+    told = headline(rows, comparisons, len(missing), {item.phase for item in loaded.records})
     report: Report = {
         "schema": SCHEMA,
         "change": loaded.change,
         "verdict": verdict,
-        "headline": experiment["reason"] if experiment else headline(rows, comparisons, len(missing)),
+        "headline": experiment["reason"] if experiment else told,
         "next_steps": [],
         "counts": count(comparisons),
         "hosts": {"measured": len(_measured(comparisons, "host")), "not_measured": len(missing)},

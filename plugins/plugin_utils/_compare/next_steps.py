@@ -99,8 +99,10 @@ def _of_change(report: Report, ours: Sequence[Comparison]) -> Iterator[str]:
         keep = "If you accept them, keep the change" if first and first["warnings"] else "Keep the change"
         yield f"{keep}{watch if report['changes'] else ''}."
     if verdict == UNCHANGED:
-        why = "only if there is another reason for it, because it makes no material difference here"
-        yield f"Keep the change {why}; otherwise take it back{_rollback(report)}."
+        why = "there is another reason for it, because it makes no material difference here"
+        if any(guard.kind == "worse" for guard in guards):
+            why = "what got worse does not matter to you, because on the whole it makes no material difference"
+        yield f"Keep the change only if {why}; otherwise take it back{_rollback(report)}."
 
 
 def _without_strangers(report: Report) -> Iterator[str]:

@@ -158,6 +158,17 @@ def test_a_repetition_that_is_not_our_command_is_not_repeated(repeat: str) -> No
     )
 
 
+def test_a_part_that_got_worse_is_weighed_before_a_change_without_a_difference_is_kept() -> None:
+    records = list(factory.make_change(replace(SMALL, hosts=("app1",), sizes=(100, 1000, 10000), effect=-0.1)))
+    for record in records:
+        if (record["phase"], record["workload"]["bytes"]) == ("after", 10000):
+            for run in record["runs"]:
+                run["metrics"]["av2_us"] *= 1.5
+    report = compare_change(factory.load(records))
+    assert report["verdict"] == "UNCHANGED" and "got worse" in report["headline"]
+    assert report["next_steps"][0].startswith("Keep the change only if what got worse does not matter to you, because")
+
+
 @pytest.mark.parametrize("effect", [-0.3, 0.0, 0.3])
 def test_the_measurement_of_a_batch_is_the_business_of_its_rollout(effect: float) -> None:
     """The next name after r1-batch-1 is that of the next batch, and the command would go on with it."""
