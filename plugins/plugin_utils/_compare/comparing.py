@@ -61,12 +61,8 @@ def compare_change(
     contrasts = _contrasts(loaded, states)
     phases = {name for contrast in contrasts for name in contrast.phases}
     rounds = [item for item in loaded.records if item.phase in phases]
-    tunings = {contrast: Tunings(loaded.tunings, (contrast.before, contrast.after)) for contrast in contrasts}
-    comparisons = [
-        comparison
-        for contrast in contrasts
-        for comparison in _compare_all(rounds, contrast, tunings[contrast], options)
-    ]
+    tunings = _tunings(loaded, contrasts)
+    comparisons = _compare_contrasts(rounds, tunings, options)
     names = sorted({tuning.name for found in tunings.values() for tuning in found})
     missing = _not_measured(comparisons, expected)
     compared = {item.entry["host"] for item in comparisons}
@@ -138,13 +134,7 @@ def compare_change(
 
 def compare_pairs(loaded: Loaded, options: Options, states: tuple[str, str]) -> list[Comparison]:
     """The comparisons of a loaded change, as :func:`compare_change` makes them."""
-    return [
-        comparison
-        for contrast in _contrasts(loaded, states)
-        for comparison in _compare_all(
-            loaded.records, contrast, Tunings(loaded.tunings, (contrast.before, contrast.after)), options
-        )
-    ]
+    return _compare_contrasts(loaded.records, _tunings(loaded, _contrasts(loaded, states)), options)
 
 
 def _contrasts(loaded: Loaded, states: tuple[str, str]) -> list[Contrast]:
@@ -192,6 +182,16 @@ def iter_runs(loaded: Loaded, states: tuple[str, str] = PHASES) -> Iterator[Part
                 "started": time_text(started),
                 "value": value,
             }
+
+
+def _tunings(loaded: Loaded, contrasts: Sequence[Contrast]) -> dict[Contrast, Tunings]:
+    return {contrast: Tunings(loaded.tunings, (contrast.before, contrast.after)) for contrast in contrasts}
+
+
+def _compare_contrasts(
+    rounds: Sequence[Round], tunings: Mapping[Contrast, Tunings], options: Options
+) -> list[Comparison]:
+    return [item for contrast, found in tunings.items() for item in _compare_all(rounds, contrast, found, options)]
 
 
 def _compare_all(rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, options: Options) -> list[Comparison]:
