@@ -202,9 +202,13 @@ def _measure_again(report: Report, rounds: str = "") -> str:
 
 
 def next_change_name(change: str) -> str:
-    """``rps-2`` after ``rps``, ``rps-3`` after ``rps-2``; a year or a month at the end does not count as a number."""
+    """``rps-2`` after ``rps``, ``rps-3`` after ``rps-2``; a year or a month at the end does not count as a number.
+
+    A name has at most 64 characters.
+    """
     match = re.fullmatch(r"(.*[^0-9-])-([1-9][0-9]?)", change)
-    return f"{match[1]}-{int(match[2]) + 1}" if match else f"{change}-2"
+    name, number = (match[1], int(match[2]) + 1) if match else (change, 2)
+    return f"{name[:60]}-{number}"
 
 
 def command(repeat: str, playbook: str, hosts: Iterable[str] = (), tags: Iterable[str] = ()) -> str:

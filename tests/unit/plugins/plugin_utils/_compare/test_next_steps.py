@@ -192,7 +192,14 @@ def test_hosts_that_came_into_the_inventory_later_can_be_left_out_of_the_report(
 
 @pytest.mark.parametrize(
     ("change", "after"),
-    [("rps", "rps-2"), ("rps-2", "rps-3"), ("rps-2026-11", "rps-2026-11-2"), ("rps-2026-11-2", "rps-2026-11-2-2")],
+    [
+        ("rps", "rps-2"),
+        ("rps-2", "rps-3"),
+        ("rps-2026-11", "rps-2026-11-2"),
+        ("rps-2026-11-2", "rps-2026-11-2-2"),
+        ("r" * 64, "r" * 60 + "-2"),
+        ("r" * 62 + "-9", "r" * 60 + "-10"),
+    ],
 )
 def test_every_measurement_is_a_change_of_its_own(change: str, after: str) -> None:
     assert next_change_name(change) == after
