@@ -144,8 +144,9 @@ class Socket(Request):
     _ENABLED, _ACTIVE = "uuidd.socket is-enabled", "uuidd.socket is-active"
     # {wanted: the command}
     _WORDS = {"enabled": "enable", "disabled": "disable", "active": "start", "inactive": "stop"}
+    # of a command with a few names: without these limits, the time grows with the cube of a line of many words
     _SETS = re.compile(
-        r"systemctl\s[^;&|]*\b(enable|start|disable|stop|mask)\b[^;&|]*\buuidd\.socket"
+        r"systemctl\s[^;&|]{0,200}\b(enable|start|disable|stop|mask)\b[^;&|]{0,200}\buuidd\.socket"
         r"|^uuidd\.socket\s*=\s*(\w+)|^(?:Requires|Wants)\s*=.*\b(uuidd\.socket)"
     )
 
