@@ -18,6 +18,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host import acc
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Host
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine import other_settings
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.cpu import aix_cpu
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import cpu_polarization
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps import stored
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system_base import requests
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._imports import rows
@@ -137,6 +138,7 @@ BLOCKS = "".join(f"# zpower.sap_tuning begin {one}\n# zpower.sap_tuning end {one
         (parsers.instances.parse_enqueue, STARTS),
         (parsers.tools._is_os, "15-[" + "0" * LONGEST + "--]"),
         (requests.Socket._SETS.search, "systemctl enable " * (LONG // 4)),
+        (cpu_polarization.SETS_IT.search, "chcpu " * (LONGEST // 8)),
         (aix_cpu._SETTING.findall, "0" * LONGEST),
         (access_lists.parse_aixc, "extended permissions\n permit rw- a" + " " * LONGEST + "b"),
         (blocks, BLOCKS),

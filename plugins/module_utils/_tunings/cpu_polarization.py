@@ -29,7 +29,7 @@ TMPFILES = "/etc/tmpfiles.d/91-zpower-sap-tuning-cpu-polarization.conf"
 HEADER = "# CPU polarization, kept by zpower.sap_tuning.cpu_polarization: change it there, not here.\n"
 SETS_IT = re.compile(
     r"""echo\s+["']?([01])["']?\s*>\s*\S*(?:cpu/dispatching|s390/polarization)"""
-    r"""|chcpu\b.*?(?:-p|--dispatching)[\s=]*["']?(vertical|horizontal)"""
+    r"""|chcpu\b(?:(?!chcpu).)*?(?:-p|--dispatching)[\s=]*["']?(vertical|horizontal)"""
     r"""|(?:s390[./]polarization|cpu/dispatching|ATTR\{dispatching\})\b["']?(?:\s*[=:]\s*["']?([01])\b)?"""
 )
 NO_FACILITY = "no CPU topology facility: %s"
