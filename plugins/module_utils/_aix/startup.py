@@ -9,6 +9,7 @@ from .._host.drop_ins import numbered_lines
 from .._machine.other_settings import Setting, conflict
 
 _LONGEST = 4096  # a line that is split as the shell does
+_LARGEST_SCRIPT = 256 * 1024
 _FILES = (
     ("/etc", "inittab"),
     ("/etc", "rc"),
@@ -78,7 +79,8 @@ def _lines(host):
     """(kind of file, path, number, text) of the lines of all these files."""
     for folder, pattern in _FILES:
         for path in host.glob(folder, pattern):
-            for line, text in numbered_lines(host, path):
+            # a program may be in the place of a script
+            for line, text in numbered_lines(host, path) if (host.size(path) or 0) <= _LARGEST_SCRIPT else ():
                 # a line of inittab that begins with a colon is a comment
                 if path != "/etc/inittab" or not text.startswith(":"):
                     yield "crontab" if path.startswith("/var/spool") else "boot script", path, line, text

@@ -482,6 +482,7 @@ def test_a_host_that_is_not_aix(host, monkeypatch, values):
 
 def test_lines_of_boot_scripts_are_conflicts_and_read_once_for_all_tunables(host, monkeypatch):
     host.fill("/etc/rc.net", "#!/bin/ksh\n/usr/sbin/no -o tcp_fastlo=0 -o sb_max=1\necho no -o tcp_fastlo\n")
+    host.fill("/etc/rc.d/init.d/agent", "\0" * (2 << 20))  # a program
     read, seen = AixHost.read, []
     monkeypatch.setattr(AixHost, "read", lambda self, path: seen.append(path) or read(self, path))
     found = ask(host, no__tcp_fastlo=1, no__tcp_nodelayack=1)["tuning"]
