@@ -267,13 +267,15 @@ class _Boot:
     def _wins(self, lines):
         """Whether each of these lines, in the order in which they act, acts after our own one.
 
-        Ours is not always in the place of its file: a line may act where an earlier one of its name stands.
+        Ours is not always in the place of its file: a line may act where an earlier one of its name stands. A line with
+        our value in a later file would act after ours if that changed.
         """
         own = [(path, setting.value) for path, setting in lines if setting.file == self._own]
         places = [place for place, (path, setting) in enumerate(lines) if (path, setting.value) in own]
         if not places:
             return [self._later(setting) for _path, setting in lines]
-        return ["yes" if place > max(places) else "no" for place in range(len(lines))]
+        later = [place in places and self._later(setting) == "yes" for place, (_path, setting) in enumerate(lines)]
+        return ["yes" if place > max(places) or later[place] else "no" for place in range(len(lines))]
 
     def _later(self, setting):
         """Whether a line of sysctl.d is read after our own file. A wildcard gives way to a name anywhere."""
