@@ -37,7 +37,7 @@ notes:
   - Kept by chzdev's file C(/etc/udev/rules.d/41-qeth-<bus id>.rules), whose bytes before are in the journal. The way
     back restores them. A file of this name that chzdev has not written is left alone.
   - The initial RAM disk is left alone (C(--no-root-update)). If the root file system is reached through the device,
-    make it anew by hand.
+    rebuild it by hand.
 """
 
 EXAMPLES = r"""

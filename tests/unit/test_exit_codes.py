@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import playing
 import pytest
 from sites import CHECKOUT, COMPLIANT, DRIFTED, FAILED, Site
 
@@ -49,10 +50,12 @@ GATE = {
     ("verify", "a host could not be reached"): Case(
         "1 unreachable", options=extra(ansible_remote_tmp="/dev/null/nowhere")
     ),
-    ("verify", "no host has a chosen tuning"): Case(
+    ("verify", "no host has a chosen tuning, and the platform is left out (`--skip-tags platform`)"): Case(
         "nothing was done: no tuning is chosen for app1",
-        # no question about the platform was asked either
         options=(*extra(zpower_tunings=[]), "--skip-tags", "platform"),
+    ),
+    ("site", "no host has a chosen tuning"): Case(
+        "nothing was done: no tuning is chosen for app1", options=extra(zpower_tunings=[])
     ),
     ("verify", "the inventory does not exist; no host is reached"): Case(
         "gone.yml does not exist, so hosts may be missing", options=("-i", "gone.yml"), reached=False
@@ -87,3 +90,16 @@ def test_the_playbook_ends_with_the_code_on_the_page(tmp_path: Path, playbook: s
     assert status == CODES[playbook, what], text
     assert case.said in said
     assert case.reached or NOT_REACHED not in said
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("playbook", ["diff", "unite"])
+def test_what_reads_only_results_needs_no_inventory(tmp_path: Path, playbook: str) -> None:
+    result = playing.ansible_playbook(
+        f"zpower.sap_tuning.{playbook}",
+        *extra(zpower_run="week47"),
+        cwd=tmp_path,
+        env=playing.environment(ANSIBLE_INVENTORY=str(tmp_path / "absent")),
+    )
+    assert result.returncode == 2
+    assert "results/verify" in result.stdout and "so hosts may be missing" not in result.stdout + result.stderr

@@ -13,7 +13,7 @@ from ansible.plugins.action import ActionBase
 
 from .._answers import facts
 from .._answers.answers import Answer, Parser, heard
-from .._answers.text import clean_json, one_line, shorten
+from .._answers.text import clean, clean_json, one_line, shorten
 from .._statistics.verdict import Limits
 from . import variables
 from .role_options import ZERO, common_options, host_timeout, templated
@@ -191,9 +191,9 @@ class ControllerAction(HonestAction):
         raise NotImplementedError
 
     def say(self, lines: Iterable[str]) -> None:
-        """Print lines of one sentence each."""
+        """Print lines, a sentence or the row of a table each."""
         for line in lines:
-            self._display.display(one_line(line))
+            self._display.display(clean(line).replace("\n", " "))
 
     def perform(self, given: dict[str, object]) -> Mapping[str, object]:
         value_of = templated(self._templar, given)

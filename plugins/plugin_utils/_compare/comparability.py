@@ -127,9 +127,13 @@ def unequal_work(
     if before[0].workload.metric != ELAPSED:
         return
     old, new = ([item.units for item in rounds if item.units is not None] for rounds in (before, after))
-    if old and new and beyond(median(new) / median(old), material):
+    if not old or not new:
+        return
+    was, now = median(old), median(new)
+    # no work at all is done in no time
+    if beyond(now / was, material) if was else now:
         declared = _matches(UNITS, expected)
-        yield Difference(UNITS, f"{median(old):.12g}", f"{median(new):.12g}", not declared, declared)
+        yield Difference(UNITS, f"{was:.12g}", f"{now:.12g}", not declared, declared)
 
 
 def ways(rounds: Sequence[Round]) -> list[str]:

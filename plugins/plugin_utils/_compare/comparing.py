@@ -18,11 +18,11 @@ from .._statistics.verdict import INCONCLUSIVE, NO_DATA, Limits
 from . import pooled, site
 from .comparability import Difference, Tunings, check_expected
 from .cpu_cost import OWN_SOURCES
-from .next_steps import next_steps
+from .next_steps import NO_RECORD, next_steps
 from .pair import Comparison, Contrast, compare_pair
 from .published import published_for
 from .shapes import Part, Report, Row
-from .summary import count, evidence, headline, method, overall_of_experiment, undecided
+from .summary import count, evidence, headline, measured, method, overall_of_experiment, undecided
 from .wording import some
 
 SCHEMA = "zpower.sap_tuning/report/1"
@@ -238,17 +238,17 @@ def _count_rounds(comparisons: Sequence[Comparison], rows: Sequence[Row]) -> Non
 
 def _measured(comparisons: Sequence[Comparison], *ends: Literal["host", "peer"]) -> set[str]:
     """Hosts at these ends of a comparison that has runs of both states."""
-    usable = [item for item in comparisons if not item.entry["control"] and item.entry["verdict"] != NO_DATA]
-    return {item.entry[end] for item in usable for end in ends} - {LOCAL_PEER}
+    return {item.entry[end] for item in measured(comparisons) for end in ends} - {LOCAL_PEER}
 
 
 def _not_measured(comparisons: Sequence[Comparison], expected: Expected) -> list[dict[str, str]]:
-    measured = _measured(comparisons, "host", "peer")
     failed = {item.entry["host"]: item.entry["reason"] for item in comparisons if not item.entry["control"]}
     hosts, reasons = expected
+    # the peer of another host is measured, unless its own records are lost
+    lost = failed.keys() - _measured(comparisons, "host")
     return [
-        {"host": host, "reason": reasons.get(host) or failed.get(host) or "There is no record of this host."}
-        for host in sorted({*hosts, *reasons, *failed} - measured)
+        {"host": host, "reason": reasons.get(host) or failed.get(host) or NO_RECORD}
+        for host in sorted(lost | ({*hosts, *reasons} - _measured(comparisons, "host", "peer")))
     ]
 
 
@@ -282,10 +282,12 @@ def _warnings(
     found = sorted(
         {f"Left behind on {item.host}: {item.left_behind.rstrip('.')}." for item in loaded.records if item.left_behind}
     )
-    weak = sum(item.line.alternates is not True for item in comparisons if not item.entry["control"])
-    if weak:
-        where = "1 comparison" if weak == 1 else f"{weak} comparisons"
-        found.append(f"Weaker evidence: in {where} the rounds of the two states did not alternate.")
+    orders = {False: "the rounds of the two states did not alternate", None: "the order of the rounds is unknown"}
+    for order, what in orders.items():
+        weak = sum(item.line.alternates is order for item in measured(comparisons))
+        if weak:
+            where = "1 comparison" if weak == 1 else f"{weak} comparisons"
+            found.append(f"Weaker evidence: in {where} {what}.")
     moved = sorted({item.entry["host"] for item in comparisons if item.cause == "control"})
     if moved:
         found.append(f"The control workload changed by more than the material limit on {some(moved)}.")

@@ -45,6 +45,8 @@ ADVICE = {
 }
 
 
+NO_RECORD = "There is no record of this host."
+"""Why a host that the report has to account for was not measured."""
 IMPORTED = "import"
 """The tool of imported records: no command of this collection can measure them again."""
 MORE_VARIABLES = "Add the other extra variables (-e) of that run. They may be secret, so they are not shown."
@@ -58,6 +60,7 @@ def next_steps(report: Report, comparisons: Sequence[Comparison]) -> list[str]:
     steps = [_of_experiment(report, experiment)] if experiment else [*_of_change(report, ours)]
     if report["not_measured"]:
         steps.append("See under Not measured which hosts are missing, and why.")
+        steps += _without_strangers(report)
     if not ours and not experiment:
         steps.append(f"Measure both states{_measure_again(report)}.")
     if MORE_VARIABLES in report["repeat"] and any("`" in step for step in steps):
@@ -95,6 +98,15 @@ def _of_change(report: Report, ours: Sequence[Comparison]) -> Iterator[str]:
     if verdict == UNCHANGED:
         why = "only if there is another reason for it, because it makes no material difference here"
         yield f"Keep the change {why}; otherwise take it back{_rollback(report)}."
+
+
+def _without_strangers(report: Report) -> Iterator[str]:
+    """The command for a report that does not wait for hosts of the inventory that were never part of the change."""
+    hosts = _limited({str(entry["host"]) for entry in report["comparisons"]})
+    strangers = any(item["reason"] == NO_RECORD for item in report["not_measured"])
+    if hosts and strangers and any(row["cause"] == "lost" for row in report["pooled"]):
+        again = f"{command(report['repeat'], 'report', hosts)} -e zpower_change={report['change']}"
+        yield f"Or, if those without a record do not belong to this change, leave them out: `{again}`."
 
 
 def _measured(report: Report) -> bool:
@@ -151,7 +163,9 @@ def _of_experiment(report: Report, experiment: Part) -> str:
     last = (experiment["progress"].get("sessions") or [{}])[-1]
     winner, same = experiment["winner"], f"{_plain(report['repeat'])} -e zpower_change={report['change']}"
     if not experiment["progress"]["complete"]:
-        return f"Continue the experiment with the same factors: `{same}`."
+        behind = len({host["done"] for host in experiment["progress"]["hosts"]}) > 1
+        gone = " If a host does not come back, measure the others under another name." if behind else ""
+        return f"Continue the experiment with the same factors: `{same}`.{gone}"
     if winner is None and (last.get("failures") or not last.get("ended")):
         back = f"`{command(report['repeat'], 'rollback')} -e zpower_checkpoint={report['change']}`"
         return f"Take back any changes that the last session left behind: {back}."

@@ -38,6 +38,11 @@ def count(comparisons: Sequence[Comparison]) -> dict[str, int]:
     return {word: counts[word] for word in VERDICTS}
 
 
+def measured(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The comparisons with runs of both states, without the controls."""
+    return [item for item in comparisons if not item.entry["control"] and item.entry["verdict"] != NO_DATA]
+
+
 def overall_of_experiment(experiment: Part, rows: Sequence[Row]) -> str:
     """IMPROVED if a level won; otherwise UNCHANGED if all were decided, because the state found stays.
 
@@ -105,9 +110,11 @@ def subject(row: Row) -> str:
 
 def evidence(comparisons: Sequence[Comparison]) -> tuple[str, str]:
     """(design, sentence) as the start times show it, whatever the name of the protocol."""
-    known = {item.line.alternates for item in comparisons if not item.entry["control"]}
+    known = {item.line.alternates for item in measured(comparisons)}
     if not known:
-        return "unknown", "there are no comparisons"
+        return "unknown", "there are no comparisons of two states"
+    if known == {None}:
+        return "unknown", "weaker evidence: the order of the rounds is unknown: a drift would look like an effect"
     if known == {True}:
         return "alternate", "the rounds of both states alternate, so a drift is taken out"
     if known == {False}:

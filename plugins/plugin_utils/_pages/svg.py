@@ -97,7 +97,7 @@ class Axis:
         found: list[tuple[float, str]] = []
         for value in values:
             if not found or self.at(value) - found[-1][0] >= gap:
-                found.append((self.at(value), f"{value:,.6g}"))
+                found.append((self.at(value), f"{value:,.12g}"))
         return found
 
     def ticks(self, most: int) -> list[float]:

@@ -112,7 +112,7 @@ class Reader:
             source=about.source,
             cpu_source=about.cpu_source,
             left_behind=about.left_behind,
-            units=_median([*map(units_of, metrics)]),
+            units=_median([*map(units_of, metrics)], zero=True),
             histogram=_histogram(fields.optional_text("histogram_us")),
             clock_step_s=max([abs((ends.get(side) or {}).get("clock_step_s") or 0.0) for side in SIDES]),
         )
@@ -315,9 +315,9 @@ def _text(value: Any) -> str | None:
     return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
-def _median(values: list[float | None]) -> float | None:
-    """The median of the positive values; None without one."""
-    known = [value for value in values if value is not None and value > 0]
+def _median(values: list[float | None], zero: bool = False) -> float | None:
+    """The median of the positive values; None without one. ``zero``: 0 is a value, too."""
+    known = [value for value in values if value is not None and (value > 0 or (zero and value == 0))]
     return median(known) if known else None
 
 

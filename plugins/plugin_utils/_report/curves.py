@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from .._pages.svg import WIDTH, Axis, circle, diamond, drawing, el, horizontal_grid
 from .._pages.text import gain, measured, number, one_line, plural, shorten, verdict_of
-from .._series.scaling import Curve
+from .._series.scaling import Curve, plain
 from .._series.trend import TrendSeries
 
 LOGARITHMIC_FROM = 20.0  # times the smallest x; below, a linear axis shows more
@@ -125,7 +125,7 @@ def scaling_chart(ident: str, x: str, curves: Sequence[Curve]) -> Markup:
     title = f"Work over {one_line(x)} of {one_line(curves[0]['workload'])}"
     summary = "; ".join(
         f"{', '.join(map(one_line, curve['phases']))}: {number(curve['points'][-1]['speedup'])} times at"
-        f" {curve['points'][-1]['x']:g}"
+        f" {plain(curve['points'][-1]['x'])}"
         for curve in curves
     )
     description = f"Work done relative to the first point. {summary}. The table below holds the same figures."

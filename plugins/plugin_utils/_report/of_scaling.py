@@ -12,7 +12,7 @@ from .._pages.pages import page_formats
 from .._pages.text import plural
 from .._pages.writing import Formats
 from .._records.grouping import by_key
-from .._series.scaling import Curve, Scaling
+from .._series.scaling import Curve, Scaling, plain
 from .curves import LINES, scaling_chart
 from .view import closing, metric_words, pair_name
 
@@ -100,7 +100,7 @@ def point_rows(item: Curve) -> list[ui.Row]:
         interval = " to ".join(map(text.number, ends)) if known else text.DASH
         metric = [text.measured(point["value"], item["unit"]), text.percent(point["pct"])]
         work = [text.number(float(point["speedup"])), interval, text.percent(point["efficiency_pct"])]
-        rows.append(ui.Row([f"{point['x']:g}", *metric, *work, point["rounds"]]))
+        rows.append(ui.Row([plain(point["x"]), *metric, *work, point["rounds"]]))
     return rows
 
 
@@ -109,7 +109,8 @@ def knee_words(item: Curve, x: str) -> str:
     bend = item["knee"]
     if bend is None:
         return "No proven knee: the curve is nearly straight, bends upwards, or has fewer than three points or rounds."
-    return f"The knee is at {bend['x']:g} {name_of(x)}, {bend['above_pct']:.0f} % of the rise above the straight line."
+    where = f"{plain(bend['x'])} {name_of(x)}"
+    return f"The knee is at {where}, {bend['above_pct']:.0f} % of the rise above the straight line."
 
 
 def csv(report: Scaling) -> Iterator[str]:

@@ -31,7 +31,7 @@ METHOD = (
 )
 COLUMNS = (
     "Change",
-    *((name, "num") for name in ("Before", "After", "Change of the metric", "Gain", "95 % interval")),
+    *((name, "num") for name in ("Before", "After", "Change of the metric", "Gain", "Interval")),
     *((name, "num") for name in ("Gap before it", "Gain since the first")),
     "Verdict",
 )

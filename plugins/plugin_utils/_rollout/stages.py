@@ -124,11 +124,14 @@ def values_left(before: str, gate: HostState, after: str) -> str:
 
 def values_after(stage: Stage, gate: HostState, before: str) -> str:
     """What is on a host after a stage: unchanged, probation, confirmed, or unknown. ``before``: what was there."""
+    # what an earlier attempt confirmed stays: only a probation is taken back before the next one
+    kept = "confirmed" if before == "confirmed" else "unchanged"
     if gate["outcome"] == "lost":
-        return "unknown" if before in ("probation", "unknown") or stage == APPLYING else "unchanged"
+        return "unknown" if before in ("probation", "unknown") or stage == APPLYING else kept
     if stage in (PREFLIGHT, BEFORE):
         # what an earlier attempt left is only gone if the preflight could take it back
-        return "unknown" if before == "unknown" and gate["outcome"] != "ok" else "unchanged"
+        return "unknown" if before == "unknown" and gate["outcome"] != "ok" else kept
     if stage == CONFIRMING:
         return "confirmed" if gate["outcome"] == "ok" else "unknown"
-    return "probation"
+    # nothing is on probation where the confirmed values were found
+    return "confirmed" if kept == "confirmed" and gate["outcome"] == "ok" and not gate["changed"] else "probation"

@@ -24,6 +24,7 @@ from . import checking, stages
 from .checking import SCHEMA, BatchState, Document, Plan, PlannedGuard, Start
 from .plan import LEAVE_OUT, differences, fingerprint
 from .stages import HostState, Stage, host_state
+from .steps import values_of
 from .windows import Times
 
 FOLDER, FILE = ROLLOUTS, "rollout.json"
@@ -321,8 +322,8 @@ def _text(value: object) -> str:
 def _headline(batches: Sequence[BatchState], result: str, last: Start | None) -> str:
     counts: Counter[str] = Counter()
     for batch in batches:
-        for host in batch["hosts"].values():
-            values = "confirmed" if batch["state"] == "good" else host["values"]
+        for name, host in batch["hosts"].items():
+            values = "confirmed" if batch["state"] == "good" else values_of(batch, name)
             counts["left out" if host["outcome"] == "left out" else values] += 1
     total, hosts, without = len(batches), counts.total(), counts["left out"]
     if result == "complete":
@@ -341,8 +342,9 @@ def _headline(batches: Sequence[BatchState], result: str, last: Start | None) ->
         head = f"Batch {number} is next."
     verb = "is" if counts["confirmed"] == 1 else "are"
     told = [f"{head} {counts['confirmed']} of {plural(hosts, 'host')} {verb} confirmed"]
-    others = ("probation", "taken back", "unknown", "unchanged", "left out")
-    told += [f"{counts[name]} {'on ' if name == 'probation' else ''}{name}" for name in others if counts[name]]
+    others = {name: name for name in ("probation", "left", "taken back", "unknown", "unchanged", "left out")}
+    others |= {"probation": "on probation", "left": "left in force"}
+    told += [f"{counts[name]} {words}" for name, words in others.items() if counts[name]]
     return ", ".join(told) + "."
 
 

@@ -19,9 +19,9 @@ def state(document: Document) -> str:
 
 
 def values_of(batch: BatchState, host: str) -> str:
-    """The values of a host; ``left``: those of a stopped batch that were confirmed nevertheless."""
+    """The values of a host; ``left``: those of a batch that is not good and that were confirmed nevertheless."""
     values = batch["hosts"][host]["values"]
-    return "left" if values == "confirmed" and batch["state"] == "stopped" else values
+    return "left" if values == "confirmed" and batch["state"] != "good" else values
 
 
 def steps(document: Document) -> Iterator[str]:

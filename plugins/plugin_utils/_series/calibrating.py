@@ -14,7 +14,7 @@ from .._compare.pair import step_of
 from .._compare.site import mean
 from .._records.grouping import by_key
 from .._records.kpi import add, kpi
-from .._records.round import LOCAL_PEER, MUST_MATCH, Round
+from .._records.round import LOCAL_PEER, MUST_MATCH, UNKNOWN, Round
 from .._statistics import planning
 from .._statistics.ranks import short
 from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
@@ -305,7 +305,7 @@ def _run_seconds(slots: Slots) -> float | None:
         for items in slots.values()
         for item in items
         for started, later in pairwise(item.times)
-        if started is not None and later is not None
+        if UNKNOWN not in (started, later)
     )
     return short(math.fsum(median(steps) for steps in known.values()) / 1e6) if known else None
 

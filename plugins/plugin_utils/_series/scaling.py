@@ -233,7 +233,7 @@ def by_name(members: Members) -> list[Members]:
 
 def _without(name: str, x: float) -> str:
     """``pingpong-onlTrans-x10`` without the part that says 10."""
-    said = re.compile(rf"[A-Za-z]*0*{re.escape(_plain(x))}")
+    said = re.compile(rf"[A-Za-z]*0*{re.escape(plain(x))}")
     return "-".join(part for part in name.split("-") if not said.fullmatch(part))
 
 
@@ -273,7 +273,7 @@ def _curve(members: Members, x: str, work: Work, problems: list[str]) -> Curve |
     first = members[0][1]
     values = by_key((place, item.median) for place, item in members if item.median is not None)
     for place in sorted({place for place, _item in members} - values.keys()):
-        problems.append(f"{_name(first)}: no run succeeded at {x} {_plain(place)}.")
+        problems.append(f"{_name(first)}: no run succeeded at {x} {plain(place)}.")
     if not values:
         return None
     turns = mixed(members)
@@ -311,22 +311,22 @@ def _headline(curves: Sequence[Curve], x: str) -> str:
     lasts = [item["points"][-1] for item in curves if item["points"][0]["x"] == first]
     far = max(point["x"] for point in lasts)
     if far == first:
-        return f"The only value of {x} is {_plain(first)}: a scaling needs at least two."
+        return f"The only value of {x} is {plain(first)}: a scaling needs at least two."
     speeds = sorted(point["speedup"] for point in lasts if point["x"] == far)
     work = f"{speeds[0]:.3g}" + (f" to {speeds[-1]:.3g}" if speeds[0] != speeds[-1] else "")
-    return f"At {_plain(far)} {name}, {work} times the work of {_plain(first)}; {_knees(curves)}."
+    return f"At {plain(far)} {name}, {work} times the work of {plain(first)}; {_knees(curves)}."
 
 
 def _knees(curves: Sequence[Curve]) -> str:
     bends = [item["knee"]["x"] for item in curves if item["knee"]]
     if not bends:
         return "no curve has a proven knee"
-    places = ", ".join(_plain(bend) for bend in sorted(set(bends)))
+    places = ", ".join(plain(bend) for bend in sorted(set(bends)))
     if len(bends) < len(curves):
         return f"{len(bends)} of {len(curves)} curves bend{'s' if len(bends) == 1 else ''}, at {places}"
     return f"the curve{'s bend' if len(curves) > 1 else ' bends'} at {places}"
 
 
-def _plain(x: float) -> str:
+def plain(x: float) -> str:
     """A million as 1000000, as in names of workloads."""
     return f"{x:.12g}"

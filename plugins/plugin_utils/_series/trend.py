@@ -17,7 +17,7 @@ from typing import TypedDict, cast
 
 from .._compare.shapes import Comparison, Figures, Judged, PairName, State
 from .._compare.wording import gain as said
-from .._compare.wording import some
+from .._compare.wording import signed, some
 from .._statistics.planning import student
 from .._statistics.ranks import Ratios, closed_end, short
 from .._statistics.verdict import IMPROVED, NO_DATA, REGRESSED, Better, estimate
@@ -138,11 +138,14 @@ def trend(name: str, steps: Sequence[TrendStep], workload: str = "*", metric: st
 
 def _series(key: Key, steps: Sequence[TrendStep], entries: Sequence[Comparison]) -> TrendSeries:
     host, peer, workload, metric, unit, better = key
-    begin = next((entry["before"] for entry in entries if entry["before"]["median"] is not None), NOTHING)
-    end = next((entry["after"] for entry in reversed(entries) if entry["after"]["median"] is not None), NOTHING)
+    first = next((at for at, entry in enumerate(entries) if entry["before"]["median"] is not None), len(entries))
+    begin = entries[first]["before"] if first < len(entries) else NOTHING
+    # a state that was measured before the first one is not the end of anything
+    later = reversed(entries[first:])
+    end = next((entry["after"] for entry in later if entry["after"]["median"] is not None), NOTHING)
     stages: list[Stage] = []
     last: float | None = None
-    for step, entry in zip(steps, entries, strict=True):
+    for place, (step, entry) in enumerate(zip(steps, entries, strict=True)):
         old, new = entry["before"]["median"], entry["after"]["median"]
         stages.append(
             {
@@ -155,7 +158,7 @@ def _series(key: Key, steps: Sequence[TrendStep], entries: Sequence[Comparison])
                 "low": entry["low"],
                 "high": entry["high"],
                 "gap": short(gain(last, old, better)),
-                "cumulative": short(gain(begin["median"], new, better)),
+                "cumulative": short(gain(begin["median"] if place >= first else None, new, better)),
                 "verdict": entry["verdict"],
                 "warnings": entry["warnings"],
                 "reason": entry["reason"],
@@ -246,9 +249,9 @@ def _headline(series: Sequence[TrendSeries], rows: Sequence[Sequence[Comparison]
         return f"There is no result {over}: no comparison has data."
     decided = _decided([item for item, _row in known])
     if len(known) > 1:
-        gains = sorted(100.0 * ((item["whole"]["ratio"] or 1.0) - 1.0) for item, _row in known)
+        gains = sorted(item["whole"]["ratio"] or 1.0 for item, _row in known)
         return (
-            f"{len(known)} series changed by {gains[0]:+.1f} % to {gains[-1]:+.1f} % from the first state to the last"
+            f"{len(known)} series changed by {signed(gains[0])} to {signed(gains[-1])} from the first state to the last"
             f" one {over}; above 0 is better.{decided}"
         )
     ((one, row),) = known
@@ -257,11 +260,9 @@ def _headline(series: Sequence[TrendSeries], rows: Sequence[Sequence[Comparison]
     apart = ", measured at different times" if len(row) > 1 else ""
     reading = "The effect of the changes alone is unknown: a change or its interval is missing."
     if summed := together(row, one["better"]):
-        effect, low, high = (100.0 * (ratio - 1.0) for ratio in summed)
-        word = "no certain change"
-        if low > 0 or high < 0:
-            word = f"{abs(effect):.1f} % {'better' if low > 0 else 'worse'}"
-        reading = f"The changes alone: {word} ({low:+.1f} % to {high:+.1f} %)."
+        effect, low, high = summed
+        word = said(effect) if low > 1.0 or high < 1.0 else "no certain change"
+        reading = f"The changes alone: {word} ({signed(low)} to {signed(high)})."
     return (
         f"{one['metric']} went from {whole['before']:,.6g} {unit} to {whole['after']:,.6g} {unit} {over}:"
         f" {abs(pct):.1f} % {'less' if pct < 0 else 'more'}{apart}. {reading}{decided}"

@@ -56,6 +56,12 @@ def test_calibration_and_text_are_written_beside_the_records(results: Path) -> N
     assert "warnings" not in again
 
 
+def test_the_table_is_printed_in_columns(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = run({"results": str(results)}, check=True)
+    table = [line for line in result["lines"] if "   " in line]
+    assert len(table) > 2 and {*table} <= {*capsys.readouterr().out.splitlines()}
+
+
 def test_check_mode_without_records_does_not_fail(tmp_path: Path) -> None:
     """A play in check mode measures nothing."""
     result = run({"results": str(tmp_path)}, check=True)

@@ -17,7 +17,7 @@ from ansible_collections.zpower.sap_tuning.plugins.action import rollout as acti
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.variables import trusted
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._rollout import keeping, stages
 from rollout_play import CHANGE, CHANGED, DRIFTED, HOSTS, Play
-from sites import COMPLIANT, Site
+from sites import COMPLIANT, FAILED, Site
 
 
 @pytest.fixture(name="play")
@@ -244,6 +244,41 @@ def test_a_batch_may_be_left_as_it_is(play: Play) -> None:
     stopped(play, "app1")
     rescued(play, "app1")
     assert play.values(1) == {"app1": "confirmed"}
+    assert play.kept["headline"].endswith("0 of 4 hosts are confirmed, 1 left in force, 3 unchanged.")
+    # the next attempt takes back a probation only
+    play.ended()
+    play.plan(on_failure="leave")
+    play.begin("app1")
+    play.call("app1", errors=["rps: no"])
+    stopped(play, "app1", "preflight")
+    rescued(play, "app1")
+    assert play.values(1) == {"app1": "confirmed"} and "1 left in force" in play.kept["headline"]
+    page = (play.folder / "rollouts" / CHANGE / "rollout.md").read_text()
+    assert "Batch 1 keeps the new values on app1. To take these hosts back" in page
+
+
+@pytest.mark.parametrize(("changed", "values"), [((), "confirmed"), ((CHANGED,), "taken back")])
+def test_what_an_earlier_attempt_confirmed_is_not_called_taken_back(
+    play: Play, changed: tuple[Any, ...], values: str
+) -> None:
+    in_batch_2(play)
+    play.judge("app2", "verifying")
+    play.alive.remove("app3")
+    stopped(play, "app2", "confirming", match="app3: could not be reached")
+    rescued(play, "app2")
+    assert play.values(2) == {"app2": "confirmed", "app3": "unknown"}
+    play.alive.append("app3")
+    play.ended()
+    play.plan()
+    play.begin("app2", "app3")
+    play.call("app2", "app3")
+    play.judge("app2", "preflight")
+    play.call("app2", tuning=[*changed])
+    play.judge("app2", "applying")
+    play.call("app3", drift=[DRIFTED["reason"]])
+    stopped(play, "app2")
+    rescued(play, "app2", "app3")
+    assert play.values(2) == {"app2": values, "app3": "taken back"}
 
 
 @pytest.mark.parametrize(("guard", "hours"), [(False, 1), (True, 2)])
@@ -401,6 +436,21 @@ def test_if_all_hosts_of_a_batch_are_lost_the_end_of_the_run_ends_the_batch(play
     assert play.kept["runs"][-1]["evidence"] == "results/rollout/1"
     assert path.endswith("rollout.html")
     assert keeping.close(play.folder / "elsewhere", CHANGE, "r1", {}, "", action.stamp()) == ""
+
+
+@pytest.mark.gate
+def test_no_host_goes_on_before_the_gate_whatever_ansible_cfg_says(tmp_path: Path) -> None:
+    """With the strategy free a host would be set while others are in the preflight, and any_errors_fatal would call it
+    lost."""
+    site = Site(tmp_path, {"app1": COMPLIANT, "app2": FAILED})
+    script = tmp_path / "python-app1"
+    note = f'grep -o "_ansible_check_mode[^,]*" "$1" >>"{tmp_path}/calls"\ncat '
+    script.write_text(script.read_text().replace("cat ", note, 1))
+    site.environment |= {"ANSIBLE_STRATEGY": "free", "ANSIBLE_ANY_ERRORS_FATAL": "true"}
+    status, said = site.play("zpower.sap_tuning.rollout", "-e", f"rollout_change={CHANGE}", "-e", "rollout_canaries=2")
+    assert status == 2 and "Batch 1 of 1 stopped: app2: rps: the journal is broken. 0 of 2" in said
+    # the preflight, and the call that takes back
+    assert [line.rpartition(" ")[2] for line in (tmp_path / "calls").read_text().splitlines()] == ["true", "false"]
 
 
 @pytest.mark.gate

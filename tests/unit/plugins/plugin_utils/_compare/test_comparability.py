@@ -252,11 +252,11 @@ def unknown_order(record):
     record["started"] = None if record["phase"] == "after" else record["started"]
 
 
-@pytest.mark.parametrize(("order", "design"), [(in_blocks, "blocks"), (unknown_order, "mixed"), (None, "alternate")])
+@pytest.mark.parametrize(("order", "design"), [(in_blocks, "blocks"), (unknown_order, "unknown"), (None, "alternate")])
 def test_rounds_that_did_not_alternate_or_have_no_known_order_are_weaker_evidence(order, design):
     report = report_of(spoil(records_of(), order) if order else records_of())
-    weaker = "Weaker evidence: in 1 comparison the rounds of the two states did not alternate."
-    assert (weaker in report["warnings"]) is (order is not None)
+    what = "order of the rounds is unknown" if design == "unknown" else "rounds of the two states did not alternate"
+    assert (f"Weaker evidence: in 1 comparison the {what}." in report["warnings"]) is (order is not None)
     assert report["protocol"]["design"] == design
     assert report["protocol"]["evidence"].startswith("weaker evidence") is (order is not None)
     assert any("Let the states alternate" in step for step in report["next_steps"]) is (design == "blocks")
@@ -324,7 +324,9 @@ def test_figures_of_another_unit_or_direction_are_not_comparable(item, before, a
     assert (main(declared)["verdict"] == "NOT COMPARABLE") is (item != "unit")
 
 
-@pytest.mark.parametrize(("after", "comparable"), [(1_000_000, True), (990_000, True), (500_000, False), (2e6, False)])
+@pytest.mark.parametrize(
+    ("after", "comparable"), [(1_000_000, True), (990_000, True), (500_000, False), (2e6, False), (0, False)]
+)
 def test_half_the_work_in_half_the_time_is_not_an_improvement(after, comparable):
     records = records_of()
     for record in records:
@@ -337,6 +339,14 @@ def test_half_the_work_in_half_the_time_is_not_an_improvement(after, comparable)
     if not comparable:
         assert f"workload.units (1000000 before, {after:.0f} after)" in main(report)["reason"]
         assert main(report_of(records, expected_change=["workload.units"]))["verdict"] == "IMPROVED"
+        report = report_of(swapped(records))
+        assert f"workload.units ({after:.0f} before, 1000000 after)" in main(report)["reason"]
+
+
+def swapped(records):
+    """The same records with before as after."""
+    other = {"before": "after", "after": "before"}
+    return [{**record, "phase": other[record["phase"]]} for record in records]
 
 
 def test_a_setting_of_the_application_must_match_unless_it_is_declared():

@@ -371,6 +371,17 @@ def test_hosts_whose_records_are_lost_are_named_and_leave_nothing_to_conclude():
     assert report["verdict"] == "IMPROVED"
 
 
+def test_a_host_without_one_state_is_not_measured_although_others_measure_against_it():
+    """Nor does it say anything about the order of the rounds."""
+    plan = factory.Plan(hosts=("app1", "app2", "app3"), effect=-0.10)
+    lost = [item for item in factory.make_change(plan) if (item["host"], item["phase"]) != ("app2", "after")]
+    report = compare_change(factory.load(lost))
+    assert report["not_measured"] == [{"host": "app2", "reason": "there is no record of the state after."}]
+    assert report["hosts"] == {"measured": 2, "not_measured": 1} and "1 host not measured" in report["headline"]
+    assert (report["verdict"], report["protocol"]["design"]) == ("IMPROVED", "alternate")
+    assert not any("Weaker evidence" in warning for warning in report["warnings"])
+
+
 MANY = replace(SAME, hosts=("app1",), sizes=(1, 500, 1000, 1400, 1500, 4000, 10000))
 
 

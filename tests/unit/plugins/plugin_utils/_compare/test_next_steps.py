@@ -158,6 +158,17 @@ def test_a_repetition_that_is_not_our_command_is_not_repeated(repeat: str) -> No
     )
 
 
+def test_hosts_that_came_into_the_inventory_later_can_be_left_out_of_the_report() -> None:
+    steps = steps_of(replace(SMALL, effect=-0.3), expected=([*SMALL.hosts, "new1", "new2", "new3"], {}))
+    (found,) = (step for step in steps if "do not belong" in step)
+    assert commands([found]) == [
+        "ansible-playbook -i 'my inventory' --limit app1,app2,app3 zpower.sap_tuning.report"
+        " -e zpower_change=rps-2026-11"
+    ]
+    few = steps_of(replace(SMALL, effect=-0.3), expected=([*SMALL.hosts, "new1"], {}))
+    assert not any("do not belong" in step for step in few), "the verdict does not depend on it"
+
+
 @pytest.mark.parametrize(
     ("change", "after"),
     [("rps", "rps-2"), ("rps-2", "rps-3"), ("rps-2026-11", "rps-2026-11-2"), ("rps-2026-11-2", "rps-2026-11-2-2")],
@@ -201,5 +212,10 @@ class TestExperiment:
             (found,) = commands(self.steps(effect=0.0, **session))
             assert found == f"{self.PLAY}rollback -e zpower_checkpoint=rps-2026-11"
         # one that ended early goes on
-        (found,) = commands(self.steps(done=all_steps(make_plan())[:9]))
-        assert found == f"{self.PLAY}experiment -e zpower_change=rps-2026-11"
+        (step,) = self.steps(done=all_steps(make_plan())[:9])
+        assert commands([step]) == [f"{self.PLAY}experiment -e zpower_change=rps-2026-11"]
+        assert "does not come back" not in step
+
+    def test_a_host_that_is_behind_for_good_does_not_hold_the_others(self) -> None:
+        (step,) = self.steps(hosts=["app1", "app2", "app3"])
+        assert step.endswith("`. If a host does not come back, measure the others under another name.")

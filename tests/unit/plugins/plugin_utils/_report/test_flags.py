@@ -281,7 +281,7 @@ def test_the_design_is_checked_against_the_start_times():
     assert report_of(spoil(records_of(), told("blocks")))["protocol"]["design"] == "alternate"
     report = report_of(spoil(records_of(), lambda record: record.update(started="at ten")))
     assert "the order of the rounds is unknown" in main(report)["flags"][0]
-    assert report["protocol"]["design"] == "mixed"
+    assert report["protocol"]["design"] == "unknown"
 
 
 def test_cpu_costs_are_tested_and_flag_but_do_not_decide():

@@ -62,6 +62,12 @@ class TestCalibrate:
         assert report["site"]["medians_pct"] < host["pooled"]["medians_pct"]
         # each of two hosts measures two workloads and the control with six runs of a second
         assert (host["seconds_per_round"], host["seconds_per_run"]) == (36.0, 3.0)
+        # runs without a start time have no length
+        found = records()
+        for item in found:
+            for run in item["runs"][::2]:
+                run["started"] = None
+        assert calibrated(found)["hosts"]["app1"]["seconds_per_run"] is None
         # runs and rounds that find twice the material limit of 5 %
         assert host["split"]["change_pct"] == 10.0
         assert host["split"]["seconds"] > 0

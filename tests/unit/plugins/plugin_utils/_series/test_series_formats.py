@@ -78,6 +78,19 @@ def test_the_table_of_a_curve_has_the_intervals_that_are_known() -> None:
         assert all(row.cells[4] == "\u2013" or with_one for row, with_one in zip(rows, known, strict=True))
 
 
+def test_large_numbers_of_the_axis_keep_their_digits() -> None:
+    made = [
+        record(value, number=number, name=f"w-x{size}", params={"size": size})
+        for size, value in ((1048576, 50), (4194304, 60), (16777216, 240))
+        for number in range(1, 4)
+    ]
+    report = scaling("c", rounds(made), "params.size")
+    (curve,) = report["curves"]
+    assert [row.cells[0] for row in of_scaling.point_rows(curve)] == ["1048576", "4194304", "16777216"]
+    drawn = scaling_chart("x", "params.size", report["curves"])
+    assert "at 16777216" in drawn and ">1,048,576</text>" in drawn and "e+0" not in drawn
+
+
 def marks(drawn: str) -> dict[str, int]:
     """How many marks of each kind a chart has."""
     found = re.findall(r'<path d="([^"]*)" class="run (\w+)"', drawn)

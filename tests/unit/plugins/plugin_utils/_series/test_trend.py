@@ -56,6 +56,11 @@ def test_the_headline_calls_only_a_certain_change_better(after: list[float], rea
     assert headline.endswith(reading)
 
 
+def test_no_figure_is_less_than_nothing() -> None:
+    steps = [TrendStep("a", "a", [comparison([100], [100.01]), comparison([100], [90], host="erp2")])]
+    assert trend("t", steps)["headline"].startswith("2 series changed by +0.0 % to +11.1 % ")
+
+
 def change(factor: float, session: float = 1.0) -> dict[str, Any]:
     """A change by so much in a session in which everything takes this many times as long."""
     values = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 100.1]
@@ -148,6 +153,13 @@ def test_a_state_without_data_is_null_everywhere() -> None:
     (series,) = report["series"]
     assert series["whole"] == dict.fromkeys(("before", "after", "change_pct", "ratio", "low", "high", "steps_ratio"))
     assert report["headline"] == "There is no result over 1 change: no comparison has data."
+
+
+def test_a_state_that_was_measured_before_the_first_one_is_no_end() -> None:
+    lost = [comparison([], [90], verdict="NO DATA"), comparison([100], [], verdict="NO DATA")]
+    (series,) = trend("t", [TrendStep(name, name, [entry]) for name, entry in zip("ab", lost, strict=True)])["series"]
+    assert series["whole"]["ratio"] is series["steps"][0]["cumulative"] is None
+    assert series["steps"][1]["gap"] == 0.9
 
 
 def test_patterns_choose_and_controls_are_in_no_trend() -> None:
