@@ -116,14 +116,17 @@ def of_tuned(host, pattern):
 
 def units(host, pattern):
     """(enabled, Setting) of each matching line in a systemd unit or in a program of the site that the unit starts."""
-    for file in effective_files(host, "systemd/system", ".service"):
+    files = [(file, os.path.basename(file)) for file in effective_files(host, "systemd/system", ".service")]
+    for folder in sorted({os.path.basename(path) for path in effective_files(host, "systemd/system", ".service.d")}):
+        files += [(file, folder[:-2]) for file in effective_files(host, "systemd/system/" + folder, ".conf")]
+    for file, unit in files:
         found = list(lines_with(host, file, pattern))
         for _line, text in numbered_lines(host, file):
             start = _EXEC.match(text)
             for program in _OWN_PROGRAM.findall(start.group(1)) if start else ():
                 found += _lines_of_script(host, program, pattern)
         for setting in found:
-            yield enabled(host, os.path.basename(file)), setting
+            yield enabled(host, unit), setting
 
 
 def _lines_of_script(host, file, pattern):
