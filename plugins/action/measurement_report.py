@@ -26,6 +26,7 @@ from ..plugin_utils._pages.text import PairKey, Runs, natural, one_line, plural,
 from ..plugin_utils._records import record_files
 from ..plugin_utils._records.checks import RESERVED
 from ..plugin_utils._report import RENDERERS
+from ..plugin_utils._rollout.state import FILE, folder_of
 
 FAILING = {
     "never": (),
@@ -61,7 +62,7 @@ class ActionModule(ControllerAction):
             folder, loaded = _load(options)
             if not tried and not os.path.lexists(folder):
                 raise ValueError(no_records(folder, options["change"]))
-            playbook = measured_by(loaded)
+            playbook = "rollout" if of_rollout(options) else measured_by(loaded)
             repeat = options["repeat"] or (repeat_command(context.CLIARGS, playbook) if playbook else "")
             limits = comparing.Options(
                 repeat=repeat,
@@ -137,6 +138,12 @@ def _load(options: Mapping[str, Any]) -> tuple[Path, record_files.Loaded]:
         if not os.path.lexists(folder):
             return folder, record_files.Loaded(change)
         return folder, replace(record_files.load_change(results, change), experiment=read_plan(results, change))
+
+
+def of_rollout(options: Mapping[str, Any]) -> bool:
+    """Whether the guard of a rollout measured this change."""
+    name, batch, _number = options["change"].rpartition("-batch-")
+    return bool(batch and name) and (folder_of(options["results"], name) / FILE).is_file()
 
 
 def measured_by(loaded: record_files.Loaded) -> str:

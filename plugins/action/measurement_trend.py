@@ -72,5 +72,8 @@ def change_of(item: Any) -> dict[str, str]:
 
 def step_of(item: Mapping[str, str], loaded: record_files.Loaded, limits: comparing.Options) -> TrendStep:
     """The comparisons of one change, and the problems of its records."""
-    report = comparing.compare_change(loaded, options=limits, states=(item["before"], item["after"]))
-    return TrendStep(item["change"], item["label"], report["comparisons"], report["problems"])
+    found = comparing.compare_pairs(loaded, limits, (item["before"], item["after"]))
+    # noise is in the interval of a sum; what else speaks against a figure is not
+    unsure = [one.entry for one in found if one.cause not in ("", "noise")]
+    problems = comparing.shorten_list(loaded.problems)
+    return TrendStep(item["change"], item["label"], [one.entry for one in found], problems, unsure)

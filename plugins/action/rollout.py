@@ -4,7 +4,7 @@
 """Decide the batches of a rollout, and whether it goes on; documented in plugins/modules/rollout.py."""
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
@@ -25,6 +25,7 @@ from ..plugin_utils._actions.variables import (
     role_values,
 )
 from ..plugin_utils._pages.text import one_line
+from ..plugin_utils._records.checks import check_slug
 from ..plugin_utils._rollout import guard, plan, stages, state, windows
 from ..plugin_utils._rollout.keeping import keep
 
@@ -135,8 +136,10 @@ class ActionModule(ControllerAction):
             )
         return found
 
-    def _measurable(self, batches: Iterable[plan.Batch]) -> None:
+    def _measurable(self, batches: Sequence[plan.Batch]) -> None:
         """ValueError for a batch that the guard could not judge, and for limits that are not those of all hosts."""
+        # the name of the last batch's measurement, begun again a few times
+        check_slug("rollout_change with the name of a batch", f"{self._options['change']}-batch-{len(batches)}-99")
         usual = {f"report_{name}": spec["default"] for name, spec in LIMITS.items()}
         first: dict[str, tuple[str, str]] = {}
         for batch in batches:

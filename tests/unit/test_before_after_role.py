@@ -190,3 +190,14 @@ def test_each_round_of_an_experiment_reports_its_progress(site: Site) -> None:
     assert lines == [f"round {number} of 4" for number in (1, 2, 3, 4)], text
     passed, more = site.play("experiment", limit="app1", experiment_rounds=2, **EXPERIMENT)
     assert passed and "round 1 of" not in more
+
+
+@pytest.mark.gate
+def test_the_report_of_a_batch_of_a_rollout_is_about_its_hosts_alone(site: Site) -> None:
+    done, text = site.play("rollout", rollout_change="r1", rollout_guard=True)
+    assert done, text
+    for batch in ("r1-batch-1", "r1-batch-2"):
+        report = json.loads((site.results / batch / "report.json").read_text())
+        assert report["hosts"] == {"measured": 1, "not_measured": 0}
+        (step,) = report["next_steps"]
+        assert "rollouts/r1/rollout.html says what the rollout did" in step

@@ -61,12 +61,8 @@ def compare_change(
     contrasts = _contrasts(loaded, states)
     phases = {name for contrast in contrasts for name in contrast.phases}
     rounds = [item for item in loaded.records if item.phase in phases]
-    tunings = {contrast: Tunings(loaded.tunings, (contrast.before, contrast.after)) for contrast in contrasts}
-    comparisons = [
-        comparison
-        for contrast in contrasts
-        for comparison in _compare_all(rounds, contrast, tunings[contrast], options)
-    ]
+    tunings = _tunings(loaded, contrasts)
+    comparisons = _compare_contrasts(rounds, tunings, options)
     names = sorted({tuning.name for found in tunings.values() for tuning in found})
     missing = _not_measured(comparisons, expected)
     compared = {item.entry["host"] for item in comparisons}
@@ -86,11 +82,12 @@ def compare_change(
         why = next((undecided(row, comparisons) for row in first if row["verdict"] == INCONCLUSIVE), "")
         experiment = outcomes.outcome(loaded.experiment, rows, entries, rounds, loaded.tunings, why)
         verdict = overall_of_experiment(experiment, rows)
+    told = headline(rows, comparisons, len(missing), {item.phase for item in loaded.records})
     report: Report = {
         "schema": SCHEMA,
         "change": loaded.change,
         "verdict": verdict,
-        "headline": experiment["reason"] if experiment else headline(rows, comparisons, len(missing)),
+        "headline": experiment["reason"] if experiment else told,
         "next_steps": [],
         "counts": count(comparisons),
         "hosts": {"measured": len(_measured(comparisons, "host")), "not_measured": len(missing)},
@@ -120,7 +117,7 @@ def compare_change(
         "not_measured": missing,
         "warnings": _warnings(loaded, comparisons, tunings, total if not keep_runs else 0),
         "declared": list(options.expected_change),
-        "problems": _shortened(loaded.problems),
+        "problems": shorten_list(loaded.problems),
         "runs_total": total,
         "runs": list(iter_runs(loaded, states)) if keep_runs else [],
         "published": published_for(
@@ -133,6 +130,11 @@ def compare_change(
     }
     report["next_steps"] = next_steps(report, comparisons)
     return report
+
+
+def compare_pairs(loaded: Loaded, options: Options, states: tuple[str, str]) -> list[Comparison]:
+    """The comparisons of a loaded change, as :func:`compare_change` makes them."""
+    return _compare_contrasts(loaded.records, _tunings(loaded, _contrasts(loaded, states)), options)
 
 
 def _contrasts(loaded: Loaded, states: tuple[str, str]) -> list[Contrast]:
@@ -180,6 +182,16 @@ def iter_runs(loaded: Loaded, states: tuple[str, str] = PHASES) -> Iterator[Part
                 "started": time_text(started),
                 "value": value,
             }
+
+
+def _tunings(loaded: Loaded, contrasts: Sequence[Contrast]) -> dict[Contrast, Tunings]:
+    return {contrast: Tunings(loaded.tunings, (contrast.before, contrast.after)) for contrast in contrasts}
+
+
+def _compare_contrasts(
+    rounds: Sequence[Round], tunings: Mapping[Contrast, Tunings], options: Options
+) -> list[Comparison]:
+    return [item for contrast, found in tunings.items() for item in _compare_all(rounds, contrast, found, options)]
 
 
 def _compare_all(rounds: Sequence[Round], contrast: Contrast, tunings: Tunings, options: Options) -> list[Comparison]:
@@ -311,10 +323,10 @@ def _warnings(
     found += [f"{where} has conflicts: see What changed." for where in sorted(conflicts)]
     if runs_left_out:
         found.append(f"This report leaves out the {runs_left_out} single runs; the CSV file has all of them.")
-    return _shortened(found)
+    return shorten_list(found)
 
 
-def _shortened(sentences: Sequence[str]) -> list[str]:
+def shorten_list(sentences: Sequence[str]) -> list[str]:
     if len(sentences) <= MOST_PROBLEMS:
         return list(sentences)
     return [*sentences[:MOST_PROBLEMS], f"And {len(sentences) - MOST_PROBLEMS} more of this kind."]

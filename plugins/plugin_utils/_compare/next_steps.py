@@ -57,6 +57,9 @@ def next_steps(report: Report, comparisons: Sequence[Comparison]) -> list[str]:
     """Return the steps for a report that lacks only them; never empty."""
     ours = [item for item in comparisons if not item.entry["control"]]
     experiment = report["experiment"]
+    if _words(report["repeat"])[-1:] == [f"{COLLECTION}.rollout"]:
+        page = f"rollouts/{report['change'].rpartition('-batch-')[0]}/rollout.html"
+        return [f"This is the measurement of a batch: {page} says what the rollout did with it, and what to do next."]
     steps = [_of_experiment(report, experiment)] if experiment else [*_of_change(report, ours)]
     if report["not_measured"]:
         steps.append("See under Not measured which hosts are missing, and why.")
@@ -96,8 +99,10 @@ def _of_change(report: Report, ours: Sequence[Comparison]) -> Iterator[str]:
         keep = "If you accept them, keep the change" if first and first["warnings"] else "Keep the change"
         yield f"{keep}{watch if report['changes'] else ''}."
     if verdict == UNCHANGED:
-        why = "only if there is another reason for it, because it makes no material difference here"
-        yield f"Keep the change {why}; otherwise take it back{_rollback(report)}."
+        why = "there is another reason for it, because it makes no material difference here"
+        if any(guard.kind == "worse" for guard in guards):
+            why = "what got worse does not matter to you, because on the whole it makes no material difference"
+        yield f"Keep the change only if {why}; otherwise take it back{_rollback(report)}."
 
 
 def _without_strangers(report: Report) -> Iterator[str]:
@@ -197,9 +202,13 @@ def _measure_again(report: Report, rounds: str = "") -> str:
 
 
 def next_change_name(change: str) -> str:
-    """``rps-2`` after ``rps``, ``rps-3`` after ``rps-2``; a year or a month at the end does not count as a number."""
+    """``rps-2`` after ``rps``, ``rps-3`` after ``rps-2``; a year or a month at the end does not count as a number.
+
+    A name has at most 64 characters.
+    """
     match = re.fullmatch(r"(.*[^0-9-])-([1-9][0-9]?)", change)
-    return f"{match[1]}-{int(match[2]) + 1}" if match else f"{change}-2"
+    name, number = (match[1], int(match[2]) + 1) if match else (change, 2)
+    return f"{name[:60]}-{number}"
 
 
 def command(repeat: str, playbook: str, hosts: Iterable[str] = (), tags: Iterable[str] = ()) -> str:

@@ -3,7 +3,7 @@
 """The summary of all comparisons: overall verdict, headline, evidence and method."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from .._experiment.outcomes import first_rows
 from .._statistics.looks import LOOKS
@@ -63,10 +63,13 @@ def undecided(row: Row, comparisons: Sequence[Comparison]) -> str:
     return f"Undecided: {WHY.get(cause, 'these data allow no conclusion')}"
 
 
-def headline(rows: Sequence[Row], comparisons: Sequence[Comparison], not_measured: int) -> str:
-    """What got worse, what was measured, the pooled result, and what does not fit into it."""
+def headline(
+    rows: Sequence[Row], comparisons: Sequence[Comparison], not_measured: int, phases: Collection[str] = ()
+) -> str:
+    """What got worse, what was measured, the pooled result, and what does not fit; ``phases``: of all records."""
     if not rows:
-        return "No measurement of this change was found."
+        states = f"the two states was found, only of {', '.join(sorted(phases))}" if phases else "this change was found"
+        return f"No measurement of {states}."
     first, counts = rows[0], count(comparisons)
     harm = [guard for guard in first["guards"] if guard.kind in ("worse", "groups", "lost", "fading")]
     kinds = {guard.kind for guard in harm}

@@ -99,12 +99,16 @@ class Trend(TypedDict):
 
 @dataclass(frozen=True)
 class TrendStep:
-    """One change: its name, its label in the trend, its comparisons from the report, the problems of its records."""
+    """One change: its name, its label in the trend, its comparisons from the report, the problems of its records.
+
+    ``unsure``: the comparisons whose figures prove nothing, such as those with a control that moved.
+    """
 
     change: str
     label: str
     comparisons: Sequence[Comparison]
     problems: Sequence[str] = ()
+    unsure: Sequence[Comparison] = ()
 
 
 def trend(name: str, steps: Sequence[TrendStep], workload: str = "*", metric: str = "*") -> Trend:
@@ -123,10 +127,13 @@ def trend(name: str, steps: Sequence[TrendStep], workload: str = "*", metric: st
     rows = {key: [entries.get(key, MISSING) for entries in found] for key in sorted(set().union(*found))}
     series = [_series(key, steps, entries) for key, entries in rows.items()]
     empty = [step.change for step, entries in zip(steps, found, strict=True) if not entries]
+    unsure = [entry for step in steps for entry in step.unsure]
     return {
         "schema": SCHEMA,
         "name": name,
-        "headline": _headline(series, list(rows.values()), f"over {len(steps)} change{'s' * (len(steps) != 1)}"),
+        "headline": _headline(
+            series, list(rows.values()), unsure, f"over {len(steps)} change{'s' * (len(steps) != 1)}"
+        ),
         "changes": [{"change": step.change, "label": step.label} for step in steps],
         "series": series,
         "problems": [
@@ -243,7 +250,9 @@ def gain(old: float | None, new: float | None, better: Better) -> float | None:
     return old / new if better == "lower" else new / old
 
 
-def _headline(series: Sequence[TrendSeries], rows: Sequence[Sequence[Comparison]], over: str) -> str:
+def _headline(
+    series: Sequence[TrendSeries], rows: Sequence[Sequence[Comparison]], unsure: Sequence[Comparison], over: str
+) -> str:
     known = [(item, row) for item, row in zip(series, rows, strict=True) if item["whole"]["ratio"] is not None]
     if not known:
         return f"There is no result {over}: no comparison has data."
@@ -259,7 +268,9 @@ def _headline(series: Sequence[TrendSeries], rows: Sequence[Sequence[Comparison]
     pct = whole["change_pct"] or 0.0
     apart = ", measured at different times" if len(row) > 1 else ""
     reading = "The effect of the changes alone is unknown: a change or its interval is missing."
-    if summed := together(row, one["better"]):
+    if doubtful := [step["change"] for step, entry in zip(one["steps"], row, strict=True) if entry in unsure]:
+        reading = f"The effect of the changes alone is unknown: the verdict on {some(doubtful)} says why."
+    elif summed := together(row, one["better"]):
         effect, low, high = summed
         word = said(effect) if low > 1.0 or high < 1.0 else "no certain change"
         reading = f"The changes alone: {word} ({signed(low)} to {signed(high)})."

@@ -95,7 +95,7 @@ def in_gib(size):
 
 
 class SharedMemory:
-    """/dev/shm of one host. Sizes are KiB; the size 0 is no limit, see tmpfs(5)."""
+    """/dev/shm of one host. Sizes are KiB; 0 means unlimited, see tmpfs(5)."""
 
     def __init__(self, host):
         self._host = host

@@ -299,3 +299,13 @@ class TestRepeat:
         assert action.measured_by(loaded) == playbook
         assert action.measured_by(replace(loaded, records=[], tunings=[])) == "before_after"
         assert action.measured_by(replace(loaded, experiment={"any": "plan"})) == "experiment"
+
+    def test_the_records_of_a_guard_belong_to_their_rollout(self, tmp_path: Path) -> None:
+        def found(change: str) -> bool:
+            return action.of_rollout({"results": str(tmp_path), "change": change})
+
+        assert not found("r1-batch-1")
+        (tmp_path / "rollouts" / "r1").mkdir(parents=True)
+        (tmp_path / "rollouts" / "r1" / "rollout.json").touch()
+        assert found("r1-batch-1") and found("r1-batch-12-2")
+        assert not found("r1") and not found("-batch-1") and not found("r2-batch-1")

@@ -91,6 +91,12 @@ def test_a_mistake_gets_one_sentence_before_anything_is_kept(
     assert not list(play.folder.iterdir())
 
 
+def test_the_guard_needs_a_name_that_has_room_for_the_batches(play: Play) -> None:
+    assert play.plan(change="c" * 64)["order"] == HOSTS
+    with pytest.raises(AnsibleActionFail, match=r"^rollout_change with the name of a batch is 'c{50,}.*at most 64"):
+        play.plan(guard=True, change="c" * 60)
+
+
 def test_the_guard_needs_a_peer_in_each_batch(play: Play) -> None:
     for host in HOSTS[:3]:
         play.hosts[host]["measure_peer"] = "db1"

@@ -49,6 +49,13 @@ def trend(results: Path, check: bool = False, **arguments: Any) -> dict[str, Any
     return run_action(measurement_trend, {"results": str(results), **arguments}, check)
 
 
+def test_a_change_with_a_control_that_moved_is_not_called_better(tmp_path: Path) -> None:
+    for moved, said in ((0.0, "The changes alone: 41"), (-0.3, "unknown: the verdict on c1 says why.")):
+        plan = replace(SMALL, change="c1", effect=-0.3, control=True, control_effect=moved)
+        factory.write_change(tmp_path / said[:3], factory.make_change(plan))
+        assert said in trend(tmp_path / said[:3])["headline"]
+
+
 def scaling(results: Path, check: bool = False, **arguments: Any) -> dict[str, Any]:
     given = {"results": str(results), "change": CHANGE, "x": "context.guests", **arguments}
     return run_action(measurement_scaling, given, check)

@@ -520,6 +520,13 @@ def test_a_session_that_was_continued_has_its_own_level():
         assert report_of(records)["verdict"] == wanted
 
 
+def test_records_of_other_phases_alone_are_named():
+    records = [dict(record, phase=f"{record['phase']}-noon") for record in records_of()]
+    report = compare_change(factory.load(records))
+    assert report["headline"] == "No measurement of the two states was found, only of after-noon, before-noon."
+    assert compare_change(factory.load([]))["headline"] == "No measurement of this change was found."
+
+
 def test_other_phases_are_left_out_and_named():
     extra = [{**record, "phase": "later"} for record in records_of() if record["phase"] == "after"]
     loaded = factory.load([*records_of(), *extra])

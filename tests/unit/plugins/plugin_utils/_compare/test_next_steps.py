@@ -158,6 +158,27 @@ def test_a_repetition_that_is_not_our_command_is_not_repeated(repeat: str) -> No
     )
 
 
+def test_a_part_that_got_worse_is_weighed_before_a_change_without_a_difference_is_kept() -> None:
+    records = list(factory.make_change(replace(SMALL, hosts=("app1",), sizes=(100, 1000, 10000), effect=-0.1)))
+    for record in records:
+        if (record["phase"], record["workload"]["bytes"]) == ("after", 10000):
+            for run in record["runs"]:
+                run["metrics"]["av2_us"] *= 1.5
+    report = compare_change(factory.load(records))
+    assert report["verdict"] == "UNCHANGED" and "got worse" in report["headline"]
+    assert report["next_steps"][0].startswith("Keep the change only if what got worse does not matter to you, because")
+
+
+@pytest.mark.parametrize("effect", [-0.3, 0.0, 0.3])
+def test_the_measurement_of_a_batch_is_the_business_of_its_rollout(effect: float) -> None:
+    """The next name after r1-batch-1 is that of the next batch, and the command would go on with it."""
+    plan = replace(SMALL, effect=effect, design="blocks", change="r1-batch-1")
+    loaded = replace(factory.load(factory.make_change(plan)), change=plan.change)
+    options = Options(repeat="ansible-playbook -i inv zpower.sap_tuning.rollout")
+    (step,) = compare_change(loaded, options=options)["next_steps"]
+    assert step.startswith("This is the measurement of a batch: rollouts/r1/rollout.html says") and not commands([step])
+
+
 def test_hosts_that_came_into_the_inventory_later_can_be_left_out_of_the_report() -> None:
     steps = steps_of(replace(SMALL, effect=-0.3), expected=([*SMALL.hosts, "new1", "new2", "new3"], {}))
     (found,) = (step for step in steps if "do not belong" in step)
@@ -171,7 +192,14 @@ def test_hosts_that_came_into_the_inventory_later_can_be_left_out_of_the_report(
 
 @pytest.mark.parametrize(
     ("change", "after"),
-    [("rps", "rps-2"), ("rps-2", "rps-3"), ("rps-2026-11", "rps-2026-11-2"), ("rps-2026-11-2", "rps-2026-11-2-2")],
+    [
+        ("rps", "rps-2"),
+        ("rps-2", "rps-3"),
+        ("rps-2026-11", "rps-2026-11-2"),
+        ("rps-2026-11-2", "rps-2026-11-2-2"),
+        ("r" * 64, "r" * 60 + "-2"),
+        ("r" * 62 + "-9", "r" * 60 + "-10"),
+    ],
 )
 def test_every_measurement_is_a_change_of_its_own(change: str, after: str) -> None:
     assert next_change_name(change) == after

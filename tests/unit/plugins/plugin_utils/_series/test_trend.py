@@ -89,6 +89,14 @@ def test_a_change_that_its_own_report_decides_is_named() -> None:
     assert "c1 in 1 series" in trend("t", two)["headline"] and "c5 in 2 series" in trend("t", two)["headline"]
 
 
+def test_a_figure_that_proves_nothing_in_its_own_report_proves_nothing_in_a_sum() -> None:
+    """Such as one with a control that moved, failed runs or a coarse clock."""
+    moved = {**change(1.4), "verdict": "INCONCLUSIVE", "reason": "the control changed"}
+    steps = [TrendStep("c1", "", [change(1.1)]), TrendStep("c2", "", [moved], unsure=[moved])]
+    assert ". The effect of the changes alone is unknown: the verdict on c2 says why." in trend("t", steps)["headline"]
+    assert "The changes alone: 54" in trend("t", [steps[0], replace(steps[1], unsure=())])["headline"]
+
+
 def test_the_sum_of_the_changes_has_the_root_of_the_squares_of_their_widths() -> None:
     entries = [change(1.03), change(1.02, 1.1), change(1.01, 0.9)]
     ratio, low, high = together(entries, "lower")
