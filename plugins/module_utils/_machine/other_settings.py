@@ -116,14 +116,17 @@ def of_tuned(host, pattern):
 
 def units(host, pattern):
     """(enabled, Setting) of each matching line in a systemd unit or in a program of the site that the unit starts."""
-    for file in effective_files(host, "systemd/system", ".service"):
+    files = [(file, os.path.basename(file)) for file in effective_files(host, "systemd/system", ".service")]
+    for folder in sorted({os.path.basename(path) for path in effective_files(host, "systemd/system", ".service.d")}):
+        files += [(file, folder[:-2]) for file in effective_files(host, "systemd/system/" + folder, ".conf")]
+    for file, unit in files:
         found = list(lines_with(host, file, pattern))
         for _line, text in numbered_lines(host, file):
             start = _EXEC.match(text)
             for program in _OWN_PROGRAM.findall(start.group(1)) if start else ():
                 found += _lines_of_script(host, program, pattern)
         for setting in found:
-            yield enabled(host, os.path.basename(file)), setting
+            yield enabled(host, unit), setting
 
 
 def _lines_of_script(host, file, pattern):
@@ -267,13 +270,15 @@ class _Boot:
     def _wins(self, lines):
         """Whether each of these lines, in the order in which they act, acts after our own one.
 
-        Ours is not always in the place of its file: a line may act where an earlier one of its name stands.
+        Ours is not always in the place of its file: a line may act where an earlier one of its name stands. A line with
+        our value in a later file would act after ours if that changed.
         """
         own = [(path, setting.value) for path, setting in lines if setting.file == self._own]
         places = [place for place, (path, setting) in enumerate(lines) if (path, setting.value) in own]
         if not places:
             return [self._later(setting) for _path, setting in lines]
-        return ["yes" if place > max(places) else "no" for place in range(len(lines))]
+        later = [place in places and self._later(setting) == "yes" for place, (_path, setting) in enumerate(lines)]
+        return ["yes" if place > max(places) or later[place] else "no" for place in range(len(lines))]
 
     def _later(self, setting):
         """Whether a line of sysctl.d is read after our own file. A wildcard gives way to a name anywhere."""

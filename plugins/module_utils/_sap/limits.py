@@ -41,6 +41,14 @@ def _groups(host, user):
     return {"@sapsys"} | {"@" + row[0] for row in known}
 
 
+def of_systemd(host, name):
+    """[Entry] of the assignments to a default of systemd for units without their own, such as DefaultLimitNOFILE."""
+    main = [path for path in ("/usr/lib/systemd/system.conf", "/etc/systemd/system.conf") if host.exists(path)]
+    files = main[-1:] + effective_files(host, "systemd/system.conf.d", ".conf")
+    lines = [(path, *line) for path in files for line in assignments(host, path)]
+    return [Entry(path, line, value) for path, line, _text, one, value in lines if one == name]
+
+
 def of_unit(host, unit, own=None):
     """(name, Entry) of each assignment in a unit's file and drop-ins, in their order; own: see of_session()."""
     files = [path for path in effective_files(host, "systemd/system", ".service") if os.path.basename(path) == unit]

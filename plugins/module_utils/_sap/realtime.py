@@ -10,7 +10,6 @@ import os
 import re
 from collections import Counter
 
-from .._host.drop_ins import assignments, effective_files
 from .._host.kernel import int_or_none, kernel_option, release
 from . import limits, parameters
 from .processes import read_text, running, servers
@@ -215,11 +214,8 @@ def _has_capability(host, process, which):
 
 def unit_limit(host, unit):
     """The limit of a unit at its next start: the last LimitRTPRIO= of its files, systemd's own, or CAP_SYS_NICE."""
-    default, limit, capable = "", "", False
-    main = [path for path in ("/usr/lib/systemd/system.conf", "/etc/systemd/system.conf") if host.exists(path)]
-    for path in main[-1:] + effective_files(host, "systemd/system.conf.d", ".conf"):
-        for _line, _text, name, value in assignments(host, path):
-            default = value if name == "DefaultLimitRTPRIO" else default
+    limit, capable = "", False
+    default = [entry.value for entry in limits.of_systemd(host, "DefaultLimitRTPRIO")]
     for name, entry in limits.of_unit(host, unit):
         if name == "LimitRTPRIO":
             # an empty value resets earlier ones
@@ -227,7 +223,7 @@ def unit_limit(host, unit):
         elif name == "AmbientCapabilities":
             capable = entry.value != "" and (capable or "CAP_SYS_NICE" in entry.value.split())
     # one value for both limits, or soft:hard
-    return _HIGHEST if capable else _limit((limit or default or "0").split(":")[0])
+    return _HIGHEST if capable else _limit((limit or (default or [""])[-1] or "0").split(":")[0])
 
 
 def session_limit(host, user):

@@ -168,7 +168,7 @@ class Rps(Tuning):
 
     def _is_off(self, name):
         queues = self.interfaces.queues(name)
-        masks = [self._mask(self.host.value(queue_path(name, queue, "rps_cpus"))) for queue in queues]
+        masks = [self._mask(self._value(queue_path(name, queue, "rps_cpus"))) for queue in queues]
         return not any(masks) and not self.rules.block(name)
 
     # observe
@@ -181,7 +181,7 @@ class Rps(Tuning):
         for queue in queues:
             for attribute in ("rps_cpus", "rps_flow_cnt")[: 1 + counts]:
                 path = queue_path(name, queue, attribute)
-                text = self.host.value(path)
+                text = self._value(path)
                 if text is not None:
                     item = queue if attribute == "rps_cpus" else "%s %s" % (queue, attribute)
                     knobs.append(Knob(path, RUNNING, item, "%s %s" % (name, attribute), text))
@@ -199,6 +199,13 @@ class Rps(Tuning):
         if not self.rules.usable():
             subject.reason = "this host has no udev, so nothing keeps the mask over a reboot"
         return subject
+
+    def _value(self, path):
+        """The text of a queue's value, None without it. HostError if it is none, as in a damaged capture."""
+        text = self.host.value(path)
+        if text and not self.legible(path, text):
+            raise HostError("%s has '%.100s', which no kernel shows there" % (path, text))
+        return text
 
     def _rule(self, name, item):
         return Knob("%s %s" % (RULES, name), STORED, item, RULES + name, self.rules.block(name))

@@ -82,7 +82,8 @@ class OpenFiles(Request):
         """{whose limit: [Entry], the last one counts} at the next start. stored: whether our own file stands then."""
         own = limits.Entry(self.files[item][0].path, 0, str(note_checks.FILES) if stored else None)
         if item != self.name:
-            found = [entry for name, entry in limits.of_unit(self.once, item, own) if name == "LimitNOFILE"]
+            found = limits.of_systemd(self.once, "DefaultLimitNOFILE")
+            found += [entry for name, entry in limits.of_unit(self.once, item, own) if name == "LimitNOFILE"]
             return {"limit of %s" % item: [entry for entry in found if entry.value is not None]}
         kinds = [(kind, user) for user in self._users for kind in ("soft", "hard")]
         return {"%s limit of %s" % one: limits.of_session(self.once, one[1], self.name, one[0], own) for one in kinds}

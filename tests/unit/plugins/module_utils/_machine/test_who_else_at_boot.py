@@ -7,6 +7,8 @@ import os
 import pytest
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.boot_sources import runs_systemd, scripts
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._machine.other_settings import of_system
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._system import sysctl_knob
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.smc_sysctls import SmcSysctls
 from kernel import KernelHost, rps_params
@@ -81,6 +83,20 @@ def test_a_script_is_found_through_the_line_that_calls_it(host, monkeypatch):
         reads = getattr(host, name)
         monkeypatch.setattr(host, name, lambda path, reads=reads: hangs(path, reads))
     assert sorted(conflicts(host)) == found
+
+
+def test_a_drop_in_of_a_unit_is_part_of_it(host):
+    host.fill("/proc/sys/vm/max_map_count", "1")
+    drop_in = "systemd/system/network.service.d/%d.conf"
+    host.fill("/usr/lib/" + drop_in % 1, "[Service]\nExecStartPost=/sbin/sysctl -w vm.max_map_count=8\n")
+    host.fill("/etc/" + drop_in % 2, "[Service]\nExecStartPost=-/usr/local/sbin/tune\n")
+    host.fill("/usr/local/sbin/tune", "sysctl -w vm.max_map_count=9\n")
+    knob = sysctl_knob("vm.max_map_count", "/etc/sysctl.d/x.conf")
+    for wins in ("possible", "yes"):
+        if wins == "yes":
+            link(host, "/etc/systemd/system/multi-user.target.wants/network.service", "/usr/lib/network.service")
+        found = [(one["what"], one["file"], one["wins"], one["value"]) for one in of_system(host, knob)]
+        assert found == [("unit", "/usr/lib/" + drop_in % 1, wins, "8"), ("unit", "/usr/local/sbin/tune", wins, "9")]
 
 
 def files(host):

@@ -134,6 +134,17 @@ def test_what_wins_over_our_file_is_drift(host, name, line, value):
     assert found["after"]["next_boot"] == {"nofile": value}
 
 
+def test_a_unit_without_a_limit_has_the_default_of_systemd(host):
+    host.instance("PRD", "[Service]\nUser=prdadm")
+    host.fill("/etc/systemd/system.conf", "[Manager]\nDefaultLimitNOFILE=1048576\n#DefaultLimitNOFILE=5")
+    found = record(host, "nofile")
+    assert host.read(DROP_IN) is None and found["after"]["next_boot"] == {"nofile": "1048576", UNIT: "1048576"}
+    assert wins(found)[-1] == ("unit", "system.conf", "1048576", "no")
+    host.fill("/etc/systemd/system.conf.d/a.conf", "[Manager]\nDefaultLimitNOFILE=1024:524288")
+    found = record(host, "nofile", check=True)
+    assert found["verdict"] == "drifted" and "%s: absent" % UNIT in found["reason"]
+
+
 @pytest.mark.parametrize(
     "name, limit, verdict, at_boot",
     [

@@ -13,7 +13,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host impor
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings._rps.stored import RULES
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.rps import Rps
 from kernel import QUEUE, FullDisk, KernelHost, masks, rps_params
-from runs import FOLDER, only, runner, verdicts
+from runs import FOLDER, only, refusal, runner, verdicts
 
 
 @pytest.fixture
@@ -305,3 +305,10 @@ def test_globs(host):
     run(host, state="restored", interfaces=["hsi1"])
     assert masks(host) == ["f", "f"] and host.value("/sys/class/net/hsi1/queues/rx-0/rps_cpus") == "0"
     assert "begin hsi0" in host.read(RULES) and "hsi1" not in host.read(RULES)
+
+
+@pytest.mark.parametrize("state", ["present", "off"])
+def test_what_no_kernel_shows_is_named_with_its_file(host, state):
+    host.fill(QUEUE % 1, "0-3")
+    said = refusal(run, host, state=state)
+    assert said == QUEUE % 1 + " has '0-3', which no kernel shows there"

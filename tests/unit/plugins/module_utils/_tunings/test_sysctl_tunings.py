@@ -77,6 +77,17 @@ def test_another_setting_is_named(host, kind, file, wins):
 
 
 @EVERY
+def test_a_later_file_with_our_value_wins_once_that_changes(host, kind):
+    name, (lowest, highest) = sorted(kind.table.items())[0]
+    host.fill("/etc/sysctl.d/99-site.conf", "%s.%s = %d" % (kind.subject, name, highest))
+    for value, verdict in ((highest, "changed"), (highest, "compliant"), (lowest, "drifted"), (lowest, "drifted")):
+        calls = [runner(kind, settings={name: value})(host, check=check) for check in (True, False)]
+        found = [only(one) for one in calls]
+        assert found[1]["verdict"] == verdict and found[0]["after"] == found[1]["after"]
+        assert found[1]["after"]["next_boot"] == {"%s.%s" % (kind.subject, name): str(highest)}
+
+
+@EVERY
 def test_nothing_is_set_where_nothing_can_be(host, kind):
     run, values = runner(kind, **request(kind)), list(everything(host))
     assert only(run(host, settings={}))["reason"] == "no value is asked for"
