@@ -22,8 +22,8 @@ from .tools import HUGE_FILE, Write
 
 # the first folder that has the profile counts; those without profiles/ are of releases before 2.23
 _FOLDERS = ("/etc/tuned/profiles", "/etc/tuned", "/usr/lib/tuned/profiles", "/usr/lib/tuned")
-# profiles of one load, and characters of a value with variables, the longest of which are kernel command lines: more
-# are a mistake
+# profiles of one load, and characters of a value with variables (kernel command lines are the longest): more are a
+# mistake
 _MOST, _LONGEST = 100, 4096
 _TRUE = ("1", "true", "True")
 # the options of a unit that are not for its plugin
