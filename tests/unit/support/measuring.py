@@ -55,6 +55,11 @@ OPTIONS = {
 QUICK = {"side": "client", "runs": 1, "warmup": 0, "idle_seconds": 0, "control": False, "run_seconds": 0.1}
 
 
+def per_file(fixture_name, config):
+    """The scope of a server for all tests of a file; ansible-test forks for each test, and would leave it behind."""
+    return "function" if config.of_ansible_test else "module"
+
+
 @contextlib.contextmanager
 def server(tool="pingpong", **options):
     """Run the session of a server and end it afterwards, whatever the test did to it."""

@@ -28,7 +28,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import clients, niping, request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import admission, agent, serving
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs, releasing
-from measuring import PATIENCE, STANDIN, free_port, listens, script, server, target, with_a_limit
+from measuring import PATIENCE, STANDIN, free_port, listens, per_file, script, server, target, with_a_limit
 from waiting import until
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -96,7 +96,7 @@ def test_hostile_connections():
             assert wire.Channel(target(session)).request("hello")["ok"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope=per_file)
 def running():
     with server() as session:
         yield session

@@ -27,7 +27,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.e
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enqt import Enqt
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import releasing
 from enqueueing import ENQ_ADMIN, ENQT, LOCK, STARTS, agent_of, asked, record_of, standin
-from measuring import PATIENCE, errors, measured, script
+from measuring import PATIENCE, errors, measured, per_file, script
 from waiting import until
 
 OK = "\n20.11.2026 10:00:00\nEnqGetStatistic\nOK\n"
@@ -294,7 +294,7 @@ def server(tmp_path, monkeypatch):
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope=per_file)
 def session():
     with agent_of("enq_admin") as running:
         yield running
@@ -454,7 +454,7 @@ def ensa1(tmp_path, monkeypatch):
         yield running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope=per_file)
 def agent():
     with agent_of("enqt") as running:
         yield running

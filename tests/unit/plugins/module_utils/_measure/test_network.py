@@ -19,7 +19,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net imp
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.server import agent
-from measuring import OPTIONS, PATIENCE, SEARCH_PATH, errors, free_port, measured, script, server, target
+from measuring import OPTIONS, PATIENCE, SEARCH_PATH, errors, free_port, measured, per_file, script, server, target
 from places import FIXTURES
 
 SESSION = {"tool": "pingpong", "port": 3298, "control_port": 3298, "token": "t"}
@@ -37,7 +37,7 @@ def round_of(session, options=None, **changed):
     return entry_point.measure(params, made)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope=per_file)
 def session():
     with server() as running:
         yield running

@@ -13,7 +13,7 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.errors 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.net import histogram, niping_request
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.round import entry_point, rounds
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import workload
-from measuring import ALONE, OPTIONS, STANDIN, Quiet, errors, free_port, kill, plan, round_of, server
+from measuring import ALONE, OPTIONS, STANDIN, Quiet, errors, free_port, kill, per_file, plan, round_of, server
 from waiting import until
 
 CPU = {"user_s", "system_s", "softirq_s", "steal_s", "idle_s", "ncpu", "elapsed_s", "process_s"}
@@ -24,7 +24,7 @@ PRINT = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope=per_file)
 def session():
     with server() as running:
         yield running
