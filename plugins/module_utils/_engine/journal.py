@@ -37,10 +37,10 @@ _LONGEST_WHY = 300
 class Journal:
     """First values of knobs and the values set since, by the key of the knob.
 
-    An entry has subject and family (of the Knob), first (the value found, None if absent), ours (the values set since),
-    since (UTC) and identity (of the Subject, if it has one). ``ours`` holds every value this collection has set or was
-    about to set: if a run is killed between the journal and the write, the knob must not look as if someone else had
-    changed it.
+    An entry has subject and family (of the Knob), first (the value found, None if absent), ours (the values set since,
+    the last one at the end), since (UTC) and identity (of the Subject, if it has one). ``ours`` holds every value this
+    collection has set or was about to set: if a run is killed between the journal and the write, the knob must not look
+    as if someone else had changed it.
 
     machine: the one that wrote the journal (machine_of()), None if unknown. made: the folders that this collection made
     for stored values, noted before they are made; they are removed with the last entry.
@@ -287,9 +287,7 @@ class Journal:
         Raises HostError if the journal cannot be written (disk full): then nothing may be changed.
         """
         for subject, knob in changes:
-            entry = self.entries.setdefault(knob.key, _entry(subject, knob, knob.now))
-            if knob.wanted not in entry["ours"]:
-                entry["ours"].append(knob.wanted)
+            _add_last(self.entries.setdefault(knob.key, _entry(subject, knob, knob.now)), knob.wanted)
         for entry in self.entries.values():
             if entry["subject"] in (identities or {}):
                 entry.setdefault("identity", identities[entry["subject"]])
@@ -297,6 +295,23 @@ class Journal:
         if self.checkpoint == PROBATION:
             self.run = self._runs[-1] if self._runs else ""  # set by hand
         self.keep()
+
+    def put_back(self, knobs, same):
+        """Note that an error put these knobs back: their values now were set last, if this collection set them.
+
+        same: Tuning.same.
+        """
+        moved = False
+        for knob in knobs:
+            entry = self.entries.get(knob.key, {"ours": []})
+            known = [value for value in entry["ours"] if same(knob, value, knob.now)]
+            if known and known[-1] != entry["ours"][-1]:
+                _add_last(entry, known[-1])
+                moved = True
+        if moved:
+            # the journal on the disk has all values already, in another order
+            with contextlib.suppress(HostError):
+                self.save()
 
     def correct(self, written):
         """Note the exact texts of values that were not known before they were set: see Tuning.written."""
@@ -317,7 +332,8 @@ class Journal:
         """
         for key, entry in other.entries.items():
             own = self.entries.setdefault(key, dict(entry, ours=[]))
-            own["ours"] = own["ours"] + [value for value in entry["ours"] if value not in own["ours"]]
+            for value in entry["ours"]:
+                _add_last(own, value)
             if "identity" in entry:
                 own.setdefault("identity", entry["identity"])
         self.made += [folder for folder in other.made if folder not in self.made]
@@ -377,6 +393,11 @@ class Journal:
 def _entry(subject, knob, first):
     since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     return {"subject": subject, "family": knob.family, "first": first, "ours": [], "since": since}
+
+
+def _add_last(entry, value):
+    """Make this the value that was set last; messages name it, and a failed restart on the way back sets it again."""
+    entry["ours"] = [one for one in entry["ours"] if one != value] + [value]
 
 
 def _remove_folder(host, folder):

@@ -342,6 +342,9 @@ class Run:
         if refused:
             entries = self.journal.entries.items()
             self.journal.forget([key for key, entry in entries if key not in known and entry["subject"] in refused])
+        if errors and not self.restoring:
+            failed = [knob for subject in subjects if subject.name in errors for knob in subject.knobs]
+            self.journal.put_back(failed, self.tuning.same)
         if self.tuning.written and not self.restoring:
             self.journal.correct(self.tuning.written)
         return errors

@@ -68,11 +68,14 @@ def test_predicted_applied_seen_again_and_taken_back(host):
 
 def test_restore_leaves_alone_what_someone_else_changed_and_says_so(host):
     run(host)
+    run(host, cpus="0")
+    run(host)
     host.fill(QUEUE % 1, "8")
     result = run(host, state="restored")
     record = only(result)
     assert masks(host) == ["0", "8"] and not result["failed"] and record["verdict"] == "drifted"
     assert "hsi0 rx-1 was changed by someone else and is left alone: it is CPUs 3 (mask 8)" in record["reason"]
+    assert "this collection set CPUs 0-3 (mask f), before that" in record["reason"]
     assert list(Journal(host, "rps", FOLDER).entries) == [QUEUE % 1]
     assert run(host, state="restored", force=True)["changed"]
     assert masks(host) == ["0", "0"] and Journal(host, "rps", FOLDER).entries == {}

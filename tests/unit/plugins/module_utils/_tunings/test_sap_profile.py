@@ -278,10 +278,13 @@ def test_one_restart_serves_both_profiles_of_an_instance(host):
     assert len([call for call in host.calls if call.endswith("Stop")]) == 1
 
 
-def test_a_failed_restart_on_the_rollback_puts_back_what_was_set_last(host):
+@pytest.mark.parametrize("values", [(11, 12), (12, 11, 12), (12, -11), (12, 11, 12, -11)])
+def test_a_failed_restart_on_the_rollback_puts_back_what_was_set_last(host, values):
     first = host.profiles()
-    d00(host, parameters={BTC: 11}, restart=["PRD_00"])
-    d00(host, parameters={BTC: 12}, restart=["PRD_00"])
+    for value in values:
+        # the instance does not start with a negative one, so its profile is put back
+        host.dies_of = str(-value)
+        assert d00(host, parameters={BTC: abs(value)}, restart=["PRD_00"])["failed"] is (value < 0)
     last = host.profiles()
     # the first value is stored again, and the instance does not start with it any more
     assert only(run(host, state="restored"))["verdict"] == "pending_restart" and host.profiles() == first
