@@ -99,7 +99,8 @@ class WayBack:
         """[(journal, keys)] that no longer need a way back: back already, or gone with a part of their subject.
 
         knobs: all present ones, by key. names: the subjects that wait for no restart; gone: those of them whose values
-        the journal keeps. A knob with the first value of an older journal is settled in the newer ones too.
+        the journal keeps. A knob with the first value of an older journal is settled in the newer ones too. One that is
+        back stays in the journal until its family is, or it would look newer than the first values: see _entries().
         """
         found = []
         for at, journal in enumerate(self.journals):
@@ -111,6 +112,8 @@ class WayBack:
                     entry["subject"] not in gone if key not in knobs else self._is_back(knobs[key], self.journals[at:])
                 )
             ]
+            waiting = {entry["family"] for key, entry in journal.entries.items() if key not in keys}
+            keys = [key for key in keys if key not in knobs or journal.entries[key]["family"] not in waiting]
             if keys:
                 found.append((journal, keys))
         return found

@@ -142,9 +142,9 @@ def test_rollback_stops_where_someone_changed_the_value_before_the_checkpoint(ho
     record = only(run(host, state="restored"))
     assert masks(host) == ["0", "8"] and record["verdict"] == "drifted"
     assert "it is CPUs 3 (mask 8), this collection set CPUs 0-1 (mask 3)" in record["reason"]
-    # the checkpoint is taken back; the tuning's own entry stays, as it would without one
+    # the checkpoint is taken back; the entries of the tuning itself stay, as they would without one
     assert not host.exists(CHECKPOINT)
-    assert list(Journal(host, "rps", FOLDER).entries) == [QUEUE % 1]
+    assert list(Journal(host, "rps", FOLDER).entries) == [QUEUE % 0, QUEUE % 1]
 
 
 def test_rollback_of_what_someone_set_back_by_hand_only_forgets_it(host):

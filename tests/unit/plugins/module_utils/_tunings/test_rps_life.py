@@ -76,9 +76,23 @@ def test_restore_leaves_alone_what_someone_else_changed_and_says_so(host):
     assert masks(host) == ["0", "8"] and not result["failed"] and record["verdict"] == "drifted"
     assert "hsi0 rx-1 was changed by someone else and is left alone: it is CPUs 3 (mask 8)" in record["reason"]
     assert "this collection set CPUs 0-3 (mask f), before that" in record["reason"]
-    assert list(Journal(host, "rps", FOLDER).entries) == [QUEUE % 1]
+    # the first value of one queue is never given to another one
+    assert list(Journal(host, "rps", FOLDER).entries) == [QUEUE % 0, QUEUE % 1]
     assert run(host, state="restored", force=True)["changed"]
     assert masks(host) == ["0", "0"] and Journal(host, "rps", FOLDER).entries == {}
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_a_second_rollback_leaves_restored_queues_alone(host, force):
+    host.fill(QUEUE % 0, "f")
+    host.fill(QUEUE % 1, "3")
+    run(host)
+    host.fill(QUEUE % 1, "8")
+    run(host, state="restored")
+    assert masks(host) == ["f", "8"]
+    predicted = run(host, check=True, state="restored", force=force)
+    assert run(host, state="restored", force=force)["diff"] == predicted["diff"]
+    assert masks(host) == ["f", "3" if force else "8"]
 
 
 def test_a_late_queue_that_is_not_set_is_found_mended_and_taken_back(host):
