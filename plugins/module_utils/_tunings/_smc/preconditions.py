@@ -75,16 +75,19 @@ class Preconditions:
 
     def _ids(self, table, ism, roce, listed):
         """({PNET ID: interfaces}, {PNET ID: devices}), by the hardware, the table, and the request."""
-        found = {(kind, name): entry[0] for kind, name, entry in ((*key, table[key]) for key in table)}
-        found.update((key, self.entries[key][0]) for key in self.entries)
+        known = dict(table)
+        known.update(self.entries)
+        found = {key + (port or 1,): pnet_id for key, (pnet_id, port) in known.items()}
         for kind, names in ((INTERFACE, smc_hardware.interfaces(self.host)), (DEVICE, ism + roce)):
             for name in names:
-                given = smc_hardware.hardware_id(self.host, kind, name)
-                if given:
-                    found[kind, name] = given
+                for port in {1, known.get((kind, name), ("", 1))[1] or 1}:
+                    given = smc_hardware.hardware_id(self.host, kind, name, port)
+                    if given:
+                        found[kind, name, port] = given
         sides = ({}, {})
-        for kind, name in sorted(found):
-            sides[kind == DEVICE].setdefault(found[kind, name], []).append(name)
+        for kind, name, port in sorted(found):
+            names = sides[kind == DEVICE].setdefault(found[kind, name, port], [])
+            names += [] if name in names else [name]
         for device in listed:
             names = sides[1].setdefault(device["pnet_id"], []) if device["pnet_id"] else []
             if device["name"] not in names and device["pci_id"] not in names:

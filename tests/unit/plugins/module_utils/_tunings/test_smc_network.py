@@ -246,6 +246,14 @@ def test_ids_of_the_hardware_are_left_alone(host, tables):
         assert "the hardware gives %s the PNET ID SAPNET" % name in found["reason"]
 
 
+@pytest.mark.parametrize("second", ["", "SAPNET"])
+def test_the_first_port_of_a_device_does_not_hide_the_second(host, tables, second):
+    host.fill("/sys/class/net/enc1/operstate", "up")
+    binary(host, "/sys/class/infiniband/mlx5_0/device/util_string", ebcdic("ONE", second))
+    found = records(run(host, ueids=[]))["kernel"]
+    assert found["verdict"] == "changed" and "PNET ID SAPNET: enc1 with mlx5_0" in found["remarks"], found
+
+
 def test_no_device_or_loopback_alone_serves_no_other_host(host, tables, monkeypatch):
     os.unlink(host.path("/sys/class/infiniband/mlx5_0/node_type"))
     os.rmdir(host.path("/sys/class/infiniband/mlx5_0"))
