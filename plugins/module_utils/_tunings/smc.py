@@ -146,11 +146,11 @@ class Smc(ProfileTuning):
     def follow(self, subject):
         if self.network.owns(subject.name) or subject.verdict is not None or not subject.knobs:
             return
-        planned = [knob.wanted for knob in subject.at(STORED)]
+        planned = subject.at(STORED)
         for knob in subject.at(RUNNING):
             if knob.key in subject.unknown:
                 continue
-            wanted, name = planned and planned[0] is not None, title(knob.instance)
+            wanted, name = planned and subject.loads(planned[0]), title(knob.instance)
             knob.wanted = preload.LIBRARY if wanted else preload.NOT_LOADED
             # with the variable and without the library, another restart does not help
             knob.due = name in self.params["restart"] and not (wanted and subject.ignored)

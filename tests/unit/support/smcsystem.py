@@ -7,7 +7,7 @@ import re
 import shutil
 
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import Result
-from sapsystem import ASCS01, D00, SapHost
+from sapsystem import ASCS01, D00, DEFAULT, SapHost
 from smckernel import PROTOCOLS
 
 LIBRARY = "/usr/lib64/libsmc-preload.so"
@@ -47,7 +47,8 @@ class SmcSapHost(SapHost):
         super().start_instance(number)
         self.end(number)
         first, profile, programs = PROCESSES[number]
-        values = re.findall(rb"(?m)^SETENV_[0-9]+ = LD_PRELOAD=(.*)$", self.data(profile))
+        lines = self.data(DEFAULT) + b"\n" + self.data(profile)
+        values = re.findall(rb"(?m)^SETENV_[0-9]+ = LD_PRELOAD=(.*)$", lines)
         value = values[-1].decode() if values else ""
         for pid, program in enumerate(programs, first):
             self.process(pid, program, profile, value)

@@ -116,6 +116,12 @@ class InstanceSubject(Subject):
         """Whether the next start loads the library, as the profiles are now."""
         return has_library(environment.effective(self.lines, VARIABLE))
 
+    def loads(self, knob):
+        """Whether the next start loads the library with the wanted text; the default profile can name it too."""
+        own = None if knob.now is None else name_of(knob.now)
+        others = [one for one in self.lines if one.directive != own]
+        return knob.wanted is not None or has_library(environment.effective(others, VARIABLE))
+
 
 def preload_knob(path, profile, lines):
     """The knob of the last line SETENV_nn of a profile with the library."""

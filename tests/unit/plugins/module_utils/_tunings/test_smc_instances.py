@@ -141,6 +141,17 @@ def test_a_new_line_gets_the_number_above_the_used_ones_and_keeps_other_librarie
     assert host.data(D00) == before
 
 
+def test_a_default_profile_with_the_library_does_not_keep_the_rollback_from_ending(host):
+    host.fill(DEFAULT, host.data(DEFAULT) + b"SETENV_07 = LD_PRELOAD=libsmc-preload.so\n")
+    before = host.profiles()
+    run(host, restart=["PRD_00"])
+    predicted = run(host, check=True, state="restored", restart=["PRD_00"])
+    result = run(host, state="restored", restart=["PRD_00"])
+    assert of(result)["verdict"] == "changed" and result["diff"] == predicted["diff"]
+    assert host.profiles() == before and of(result)["after"]["running"] == LOADED
+    assert Journal(host, "smc", FOLDER).entries == {}
+
+
 def test_a_kernel_without_smc_is_refused_and_told_loudly_if_it_comes_later(host):
     with_smc = {path: host.data(path) for path in ("/proc/net/protocols", MODULES_DEP)}
     host.kernel_without_smc()
