@@ -46,7 +46,10 @@ def chosen(
     expected host without a capture in them. Raises ValueError for a place that is not there or empty, and for the name
     of a capture that cannot be that of a host.
     """
-    hosts = {name.partition(".")[0].lower(): name for name in sorted(known, reverse=True)}
+    hosts: dict[str, list[str]] = {}
+    for name in (everyone := sorted(known)):
+        for key in {name.lower(), name.partition(".")[0].lower()}:
+            hosts.setdefault(key, []).append(name)
     forbidden = {*groups, *GROUPS}
     found: dict[str, list[CaptureFile]] = {}
     others: list[CaptureFile] = []
@@ -59,7 +62,7 @@ def chosen(
         for path in _files(top):
             capture = _named(path, hosts)
             if _is_capture(path):
-                _check_name(capture, forbidden, hosts.values())
+                _check_name(capture, forbidden, everyone)
                 found.setdefault(capture.host, []).append(capture)
             else:
                 others.append(capture)
@@ -115,16 +118,23 @@ def _is_capture(path: Path) -> bool:
     return path.is_file() and bool(ENDINGS.search(path.name))
 
 
-def _named(path: Path, hosts: Mapping[str, str]) -> CaptureFile:
-    """The capture with the name of the inventory's host, if its own name begins with that."""
+def _named(path: Path, hosts: Mapping[str, list[str]]) -> CaptureFile:
+    """The capture with the name of the inventory's host, if its own name begins with that.
+
+    hosts: {a whole or short name: the hosts that have it}. Raises ValueError if the name is that of several hosts.
+    """
     stem = path.name if path.is_dir() else ENDINGS.sub("", _plain(path.name))
     match = next(filter(None, (pattern.fullmatch(stem) for pattern in NAMES)), None)
     host, day = (match["host"], re.sub(r"\D", "", match["day"])) if match else (stem, "")
     day = day if len(day) != len("YYMMDDhhmm") else "20" + day
-    # behind the host, sos puts a label and a case
-    parts = host.split("-")
-    for count in range(len(parts), 0, -1):
-        short = "-".join(parts[:count]).partition(".")[0].lower()
-        if short in hosts:
-            return CaptureFile(hosts[short], path, day)
+    # behind the host, sos puts a label and a case, and people what they like; the other tools put nothing there
+    parts = host.split("-") if match is None or stem.startswith("sosreport-") else [host]
+    starts = ["-".join(parts[:count]).lower() for count in range(len(parts), 0, -1)]
+    for start in starts + [start.partition(".")[0] for start in starts]:
+        names = [name for name in hosts.get(start, ()) if name.lower() == start] or hosts.get(start, [])
+        if len(names) > 1:
+            where = f"zpower_captures: {ascii(str(path))} can be of {' or '.join(names)}"
+            raise ValueError(f"{where}; put the whole name of the host into that of the capture")
+        if names:
+            return CaptureFile(names[0], path, day)
     return CaptureFile(host, path, day)

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.zpower.sap_tuning.plugins.plugin_utils._actions.capture_files import chosen
 
 KNOWN = ["app1.example.com", "app2", "sap-db"]
+TWINS = ["twin.example.com", "twin.example.net", "bare", "bare.example.net"]
 
 
 def named(folder: Path, *names: str) -> Path:
@@ -36,10 +37,17 @@ def named(folder: Path, *names: str) -> Path:
         ("scc_app1_261120_1000_0b1c.txz.pgp", "app1.example.com"),
         ("tree-of-somebody.tar", "tree-of-somebody"),
         ("APP2.tgz", "app2"),
+        ("twin.example.net.tgz", "twin.example.net"),
+        ("sosreport-twin.example.com-0815-2026-11-20-abcdefg.tar.xz", "twin.example.com"),
+        ("bare.tgz", "bare"),
+        ("app2-of-yesterday.tgz", "app2"),
+        # only sos puts something behind the host
+        ("DBGINFO-2026-11-20-10-00-00-app2-db-0A1B2C.tgz", "app2-db"),
+        ("scc_app2-db_261120_1000_0b1c.txz", "app2-db"),
     ],
 )
 def test_the_host_of_a_capture(tmp_path: Path, name: str, host: str) -> None:
-    found, left_out = chosen([str(named(tmp_path, name))], KNOWN)
+    found, left_out = chosen([str(named(tmp_path, name))], KNOWN + TWINS)
     assert {capture.host: capture.path.name for capture in found.values()} == {host: name}
     assert left_out == []
 
@@ -102,6 +110,11 @@ def test_what_is_not_a_capture_is_refused(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=said):
         chosen([place], KNOWN)
+
+
+def test_a_short_name_of_two_hosts_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"can be of twin.example.com or twin.example.net; put the whole name"):
+        chosen([str(named(tmp_path, "sosreport-twin-2026-11-20-abcdefg.tar.xz"))], TWINS)
 
 
 @pytest.mark.parametrize("name", ["zpower_captures", "web", "all", "a\x1b[31m", "{{ 1 }}", "-x", "\u202eb", "a b"])
