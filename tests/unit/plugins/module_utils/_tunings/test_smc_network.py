@@ -254,6 +254,14 @@ def test_the_first_port_of_a_device_does_not_hide_the_second(host, tables, secon
     assert found["verdict"] == "changed" and "PNET ID SAPNET: enc1 with mlx5_0" in found["remarks"], found
 
 
+@pytest.mark.parametrize(("state", "verdict"), [("up", "changed"), ("unknown", "changed"), ("down", "drifted")])
+def test_an_interface_with_an_id_of_the_hardware_is_a_side_unless_it_is_down(host, tables, state, verdict):
+    osa(host, "enc1", "SAPNET")
+    host.fill("/sys/class/net/enc1/operstate", state)
+    found = records(run(host, ueids=[], pnet_ids=ASKED["pnet_ids"][1:]))["kernel"]
+    assert found["verdict"] == verdict, found
+
+
 def test_no_device_or_loopback_alone_serves_no_other_host(host, tables, monkeypatch):
     os.unlink(host.path("/sys/class/infiniband/mlx5_0/node_type"))
     os.rmdir(host.path("/sys/class/infiniband/mlx5_0"))
