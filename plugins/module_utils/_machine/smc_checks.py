@@ -131,7 +131,9 @@ def _counts(addresses, established, sockets):
     owners = {(found.local_port, plain_address(found.peer), found.peer_port): found for found in sockets}
     counts = {peer: Counter() for peer in addresses}
     for connection in established:
-        owner = owners.get(connection)
+        own_port, _peer, port = connection
+        # net/smc/smc_diag.c has only the ports of the sockets that socket(AF_INET, SOCK_STREAM, IPPROTO_SMC) opens
+        owner = owners.get(connection) or owners.get((own_port, "0.0.0.0", port))
         for peer in addresses:
             if connection[1] in addresses[peer]:
                 counts[peer][smc_sockets.mode_text(owner) if owner and owner.mode else smc_sockets.PLAIN] += 1

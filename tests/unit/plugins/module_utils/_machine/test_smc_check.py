@@ -72,6 +72,8 @@ FAST_OPEN = "0x03060000 (a socket option that SMC does not know was set (TCP fas
         (ONE + TWO, [], "drifted", "2 TCP, not opened as SMC"),
         # a connection of the same ports to another host is another one
         (ONE, [smc("SMCR", 40001, OTHER)], "drifted", "1 TCP, not opened as SMC"),
+        # a socket of the protocol IPPROTO_SMC has no addresses in the kernel's answer
+        (ONE + TWO, [smc("SMCD", 40001, "0.0.0.0"), smc("SMCD", 40002)], "compliant", "2 SMCD"),
         # a plain connection beside SMC is a remark
         (ONE + line(PEER, 51000, 22), [smc("SMCR", 40001)], "compliant", "1 SMCR, 1 TCP, not opened as SMC"),
         # without an open connection nothing can be told
