@@ -48,7 +48,8 @@ def journals(host, system):
     base, found = folder_of(system), {}
     for folder in [base] + host.glob(base, CHECKPOINT + "*"):
         for path in host.glob(folder, "*.json"):
-            if os.path.basename(path) != LEASE:
+            # the name of a checkpoint may end like that of a file
+            if os.path.basename(path) != LEASE and not os.path.basename(path).startswith(CHECKPOINT):
                 found.setdefault(os.path.basename(path)[: -len(".json")], []).append(path)
     return found
 

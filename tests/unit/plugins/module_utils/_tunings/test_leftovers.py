@@ -65,6 +65,9 @@ def test_a_tuned_host_has_a_journal_and_files_until_a_rollback(host):
     assert {one["undo"] for one in found.values()} == {ROLLBACK}
     with held(host, FOLDER + "/rps.lock", "process 12\n"):
         assert left(host)["rps", "lock"]["before"]["running"] == {"held by": "process 12"}
+    run(host, every=2, checkpoint="exp1.json")
+    assert set(left(host)) == {("rps", "journal"), ("rps", "files"), ("rps", "checkpoint exp1.json")}
+    run(host, state="restored", checkpoint="exp1.json")
     run(host, every=2, checkpoint="exp1")
     found = left(host)["rps", "checkpoint exp1"]
     assert found["before"]["running"] == {"guardian": "none"}
