@@ -10,11 +10,18 @@ import re
 from abc import abstractmethod
 
 from .._aix import devices, startup
+from .._engine.journal import Journal
 from .._engine.tuning import RUNNING, STORED, InputError, Knob, Subject, Tuning
 from .._host.host import HostError
 
 _NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 _IN_QUOTES = "; write hexadecimal numbers in quotes, because YAML reads 0x10 as 16"
+# the tunings that set attributes of devices
+_TUNINGS = ("aix_device_attributes", "smc_r")
+_SET_BY = (
+    "%s was set by the tuning %s: take that back first (ansible-playbook zpower.sap_tuning.rollback --limit HOST "
+    "--tags %s), or ask for it there"
+)
 # the device of the whole system, which is configured at boot
 SYSTEM = "sys0"
 
@@ -166,6 +173,16 @@ class DeviceTuning(Tuning):
 
     def boot(self, subject, stored):
         return dict(stored), []
+
+    def permit(self, subject):
+        """Two tunings that set one attribute would take the value of the other one for the first value."""
+        changes = {} if self.restoring else {knob.key: knob.item for knob in self.changes(subject)}
+        for name in _TUNINGS if changes else ():
+            journal = Journal(self.host, name)
+            for one in [journal] + journal.checkpoints():
+                items = sorted(changes[key] for key in set(changes) & set(one.entries))
+                if items and name != self.name:
+                    raise HostError(_SET_BY % (subject.title(*items), name, name))
 
     # act
 

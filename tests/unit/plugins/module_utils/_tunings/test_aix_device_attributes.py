@@ -6,8 +6,10 @@ import platform
 
 import pytest
 from aix import BUSY, SMCR_FOUND, AixHost, Device
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.journal import Journal
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._engine.tuning import InputError
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._host.host import HostError, Result
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings import _aix_devices
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._tunings.aix_device_attributes import (
     AixDeviceAttributes,
 )
@@ -471,3 +473,19 @@ def test_published_attributes_may_be_missing_and_mistyped_ones_not(partition):
         del values["enabled"]
         values["ip_addr_list"] = values["port_range"] = "any"
     assert only(smc_r(partition, attributes={"conns_per_lg": 5}))["verdict"] == "changed"
+
+
+def test_an_attribute_that_the_other_tuning_has_set_is_left_to_it(partition, monkeypatch):
+    monkeypatch.setattr(_aix_devices, "Journal", lambda host, name: Journal(host, name, FOLDER))
+    asked = {"devices": {"smcr0": {"conns_per_lg": 32}}}
+    run(partition, **asked)
+    for check in (True, False):
+        result = smc_r(partition, check, preset="optimized")
+        assert result["failed"] and not result["changed"]
+        assert "smcr0 conns_per_lg was set by the tuning aix_device_attributes: take that back first" in result["msg"]
+    assert verdicts(smc_r(partition, attributes={"conns_per_lg": 32})) == {"smcr0": "compliant"}
+    run(partition, state="restored")
+    smc_r(partition, preset="optimized", checkpoint="exp1")
+    assert run(partition, check=True, **asked)["failed"]
+    smc_r(partition, state="restored", checkpoint="exp1")
+    assert partition.devices["smcr0"].stored == SMCR_FOUND and run(partition, **asked)["changed"]
