@@ -120,7 +120,11 @@ class InstanceSubject(Subject):
         """Whether the next start loads the library with the wanted text; the default profile can name it too."""
         own = None if knob.now is None else name_of(knob.now)
         others = [one for one in self.lines if one.directive != own]
-        return knob.wanted is not None or has_library(environment.effective(others, VARIABLE))
+        try:
+            return knob.wanted is not None or has_library(environment.effective(others, VARIABLE))
+        except InputError:
+            # too long for any program; the rollback of everything else goes on
+            return False
 
 
 def preload_knob(path, profile, lines):

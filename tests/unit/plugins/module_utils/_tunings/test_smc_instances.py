@@ -150,6 +150,10 @@ def test_a_default_profile_with_the_library_does_not_keep_the_rollback_from_endi
     assert of(result)["verdict"] == "changed" and result["diff"] == predicted["diff"]
     assert host.profiles() == before and of(result)["after"]["running"] == LOADED
     assert Journal(host, "smc", FOLDER).entries == {}
+    run(host)
+    doubled = b"".join(b"SETENV_%d = LD_PRELOAD=x%%(LD_PRELOAD)%%(LD_PRELOAD)\n" % number for number in range(10, 60))
+    host.fill(DEFAULT, host.data(DEFAULT) + doubled)
+    assert of(run(host, state="restored"))["verdict"] == "pending_restart"
 
 
 def test_a_kernel_without_smc_is_refused_and_told_loudly_if_it_comes_later(host):
