@@ -323,6 +323,16 @@ def test_csv_rows_know_their_lines_also_behind_empty_lines_and_cells_of_several_
     assert from_csv("a;b\n1,5;2\n", ";").rows[0][1] == {"a": "1,5", "b": "2"}
 
 
+def test_json_may_be_indented_by_tabs():
+    rows = [{"a": 1.5, "b": {"c": "x"}}, {"a": 2, "b": {}}]
+    for value in (rows, {"rows": rows}):
+        first, second = from_yaml("\n" + json.dumps(value, indent="\t")).rows
+        assert first[1] == {"a": "1.5", "b": {"c": "x"}} and second[1]["a"] == "2"
+    # in YAML of blocks a tab is what it was
+    with pytest.raises(RowsError, match="line 2 is not YAML"):
+        from_yaml("- a: 1\n\tb: 2\n")
+
+
 def test_yaml_rows_are_text_know_their_lines_and_may_share_fields():
     (row,) = from_yaml("- {a: 3:55:46, b: 010, c: 2026-11-20, d: yes, e: null, f: 1_000}").rows
     assert row[1] == {"a": "3:55:46", "b": "010", "c": "2026-11-20", "d": "yes", "e": "null", "f": "1_000"}
