@@ -14,6 +14,7 @@ from ..plugin_utils._records.checks import plain_json
 
 class ActionModule(ControllerAction):
     ARGUMENTS = argument_spec(DOCUMENTATION)
+    RULES = {"required_by": {"host": ["change"], "utc_offset": ["change"]}}
 
     def act(self, options: Values, variables: Values) -> Values:
         options = plain_json(options)

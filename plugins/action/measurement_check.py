@@ -13,7 +13,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 
 from ..module_utils._measure.errors import MeasureError
 from ..module_utils._measure.locks import enq_request
-from ..module_utils._measure.net import niping_request
+from ..module_utils._measure.net import niping, niping_request, request
 from ..module_utils._measure.round import entry_point
 from ..module_utils._measure.round.tools import SETS
 from ..module_utils._measure.workloads.options import check_options
@@ -145,10 +145,13 @@ def check_workloads(options: Options) -> None:
             f"measure_rounds is {rounds} and measure_workloads {workloads}; "
             "it takes at least one round and one workload"
         )
+    if len(set(workloads)) != len(workloads):
+        raise ValueError(f"measure_workloads is {workloads}; name each only once")
     if 0 < (options["max_rounds"] or 0) < rounds:
         raise ValueError(f"measure_max_rounds is {options['max_rounds']}, less than measure_rounds, which is {rounds}")
     check_most("measure_max_rounds", options["max_rounds"] or rounds, rounds)
     check_numbers(options)
+    check_tools(options)
     if "fio" in workloads and not options["fio_directory"]:
         raise ValueError("measure_fio_directory is empty: name a directory on the file system to measure")
     if "command" in workloads:
@@ -158,14 +161,34 @@ def check_workloads(options: Options) -> None:
 def check_numbers(options: Options) -> None:
     """ValueError for a number that a host would refuse, after others were measured and perhaps changed."""
     common = {**options, "round": options["first_round"], "session": None, "calibrated": None}
+    prefix = "measure_"
     try:
         entry_point.check(common)  # type: ignore[no-untyped-call]
         for kind in options["workloads"]:
             lists = SERIES[kind] if kind != "command" else ()
             check_options(options, LIMITS.get(kind, {}), lists)  # type: ignore[no-untyped-call]
-        niping_request.check_rate(options["tool"], options["rate"], "measure_")  # type: ignore[no-untyped-call]
+        niping_request.check_rate(options["tool"], options["rate"], prefix)  # type: ignore[no-untyped-call]
+        if "enqueue" in options["workloads"]:
+            prefix = "measure_enqueue_"
+            own = {name: options[f"enqueue_{name}"] for name in ("run_seconds", "timeout")}
+            entry_point.check({**common, **own})  # type: ignore[no-untyped-call]
     except MeasureError as error:
-        raise ValueError(f"measure_{error}") from None
+        raise ValueError(f"{prefix}{error}") from None
+
+
+def check_tools(options: Options) -> None:
+    """ValueError for a tool that cannot do what is asked of it, which a host would say only in the first round."""
+    tool, kind = options["tool"], options["transport"]
+    wanted = {"transport": kind, "kinds": options["network_kinds"], "connections": options["network_connections"]}
+    variable = "measure_tool"
+    try:
+        if "niping" in options["workloads"] and tool == niping.TOOL:
+            request.check_transport(tool, kind)  # type: ignore[no-untyped-call]
+        if "network" in options["workloads"]:
+            variable = "measure_network_tool"
+            request.check(options["network_tool"], wanted)  # type: ignore[no-untyped-call]
+    except MeasureError as error:
+        raise ValueError(f"{variable}: {error}") from None
 
 
 def check_commands(given: Sequence[Any]) -> None:

@@ -71,7 +71,7 @@ options:
     type: str
   host:
     description: The host of the records that the file belongs to, which is the one that measured or was imported as
-      such. By default the host of the task.
+      such. By default the host of the task. Needs O(change).
     type: str
   side:
     description: The recorded end of those records, their own host (V(client)) or its peer (V(server)).
@@ -80,7 +80,8 @@ options:
     default: client
   utc_offset:
     description: The offset of the file's local time from UTC, such as V(+01:00), because records have UTC. Required
-      with O(change), unless the file has UTC. Quote it, because YAML reads V(+01:00) as a number.
+      with O(change), unless the file has UTC, and an error without it. Import a file in which daylight saving time
+      begins or ends in two windows, each with its offset. Quote it, because YAML reads V(+01:00) as a number.
     type: str
   replace:
     description: Use this file also for rounds that have CPU time of their own.

@@ -71,7 +71,8 @@ options:
     description:
       - Round trips a second on each connection, at most 100000. V(0) begins each when the one before has ended.
       - With a rate, a round trip is timed from the moment at which it was due, so that a stall counts for all round
-        trips that waited for it. C(tr) and C(tr2) then follow from these times and are not throughput.
+        trips that waited for it. C(tr) and C(tr2) then follow from these times and are not throughput. The CPU time of
+        the client is not recorded, because it waits awake for up to 1 ms before each round trip.
       - It is an error if the hosts cannot keep the rate. With it O(tool=auto) is pingpong, and O(tool=niping) is an
         error.
     type: int

@@ -154,7 +154,7 @@ def method(limits: Limits) -> list[str]:
         "CPU time per unit of work is a ratio of sums, minus the CPU time of the idle machine. Utilization is that of"
         " all CPUs; of a shared AIX partition, that of its virtual processors, not of its entitlement. ITR needs 5 %"
         " utilization.",
-        "The tools send one message at a time: long round trips are those of this loop, not response times under a"
-        " given load. If they surely got longer, that is a guard.",
+        "Without a rate, the tools send one message at a time: long round trips are those of this loop, not response"
+        " times under a given load. If they surely got longer, that is a guard.",
         "Failed runs count as failed; a missing value never counts as 0.",
     ]

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The format of a file with CPU time, and its samples."""
 
+import codecs
 import gzip
 import os
 import re
@@ -65,7 +66,7 @@ def window_of(path: str, kind: str, options: WindowOptions) -> CpuWindow:
 
 def _begin(path: str, packed: bool) -> bytes:
     with gzip.open(path, "rb") if packed else open(path, "rb") as stream:
-        return stream.read(64)
+        return stream.read(64).removeprefix(codecs.BOM_UTF8)
 
 
 def _kind(begin: bytes) -> str:
@@ -84,7 +85,7 @@ def lines_of(path: str, packed: bool = False) -> Iterator[str]:
     """The lines of a file with their ends; ``packed``: of one that gzip compressed."""
     size = 0
     opened: Callable[..., IO[str]] = gzip.open if packed else open
-    with opened(path, "rt", encoding="utf-8", errors="replace") as stream:
+    with opened(path, "rt", encoding="utf-8-sig", errors="replace") as stream:
         while line := stream.readline(LONGEST_LINE):
             size += len(line)
             if packed and size > LARGEST_UNPACKED:

@@ -114,13 +114,17 @@ def _check_times(values: Values) -> None:
         if between <= 0:
             raise FieldError("finished is not after started")
         elapsed = values["elapsed_s"] = values["elapsed_s"] or between
-        # Times of job logs are whole seconds, and so are both ends.
-        if abs(elapsed - between) > max(2.0, 0.01 * between):
+        if abs(elapsed - between) > _slack(between):
             raise FieldError(f"elapsed_s is {elapsed:g}, but from started to finished it is {between:g}")
     if values["error"] and values.get("ok"):
         raise FieldError("ok is true, and there is an error")
     if not values.setdefault("ok", not values["error"]) and not values["error"]:
         raise FieldError("ok is false; error must say why")
+
+
+def _slack(seconds: float) -> float:
+    """How far other figures may be off an elapsed time: times of job logs are whole seconds, and so are both ends."""
+    return max(2.0, 0.01 * seconds)
 
 
 def _one_way(values: Values, side: str) -> None:
@@ -134,6 +138,14 @@ def _one_way(values: Values, side: str) -> None:
         raise FieldError(f"{side}.{ways[0]} and {side}.{ways[1]} both give the CPU time; give one of them")
     if ways and values["elapsed_s"] is None:
         raise FieldError(f"{side}.{ways[0]} needs elapsed_s")
+    if "steal_s" in end and not ways:
+        raise FieldError(f"{side}.steal_s is given without CPU time")
+    cpus, elapsed = end.get("cpus_online"), values["elapsed_s"]
+    used = sum(end.get(name, 0.0) for name in ("cpu_s", "user_s", "system_s", "steal_s"))
+    if cpus and ways and used > cpus * (elapsed + _slack(elapsed)):
+        raise FieldError(
+            f"{side} has {used:g} s of CPU time, but {cpus} CPUs have {cpus * elapsed:g} s in {elapsed:g} s"
+        )
 
 
 def _metrics(values: Values) -> Values:

@@ -138,6 +138,9 @@ class _Loader(yaml.SafeLoader):
 
 def from_yaml(text: str) -> Table:
     """Rows of a YAML file: a list of mappings, or a mapping with ``defaults`` and such a list as ``rows``."""
+    if text.lstrip()[:1] in ("[", "{"):
+        # JSON may be indented by tabs, which YAML has not; strings of JSON hold none
+        text = text.replace("\t", " ")
     try:
         loader = _Loader(text)
     except yaml.reader.ReaderError as error:

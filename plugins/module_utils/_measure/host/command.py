@@ -343,7 +343,8 @@ class Command(Workload):
         except MeasureError as error:
             raise MeasureError(self._hidden(str(error))) from None
         metrics = dict({UNITS: 1 if self._units is None else self._units, ELAPSED: round(done.elapsed, 6)}, **found)
-        metrics[RATE] = round(metrics[UNITS] / done.elapsed, 6)
+        # to digits, not decimals: one unit in hours is a small rate, and it may decide
+        metrics[RATE] = float("%.9g" % (metrics[UNITS] / done.elapsed))
         if metrics[self.metric.name] <= 0:
             raise MeasureError("%s is 0, and this figure decides" % self.metric.name)
         raw = texts["stdout"] + ("\n[stderr]\n" + texts["stderr"] if texts["stderr"] else "")

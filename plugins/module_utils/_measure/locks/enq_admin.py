@@ -165,8 +165,10 @@ class EnqAdmin(enqueue.LockWorkload):
 
     def _repeated(self, steps, setting, window):
         """Repeat the steps of calls until the run is over, in each turn with the next owners."""
-        texts, turn, count, begin = [], 0, self.asked.processes, time.monotonic()
+        texts, turn, count = [], 0, self.asked.processes
         with window:
+            # entering the window takes whole intervals of a meter (AIX)
+            begin = time.monotonic()
             while not texts or time.monotonic() - begin < self.asked.run_seconds:
                 for calls in steps:
                     some = [calls[(turn * count + number) % len(calls)] for number in range(count)]

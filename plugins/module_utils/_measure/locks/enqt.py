@@ -170,8 +170,8 @@ class Enqt(enqueue.LockWorkload):
         return self._rated(metrics, raw, ran.elapsed)
 
     def live_statistics(self, setting, window):
-        begin = time.monotonic()
         with window, self._runner.watched(self.argv) as watched:
+            begin = time.monotonic()
             time.sleep(self.asked.run_seconds)
             elapsed = time.monotonic() - begin
         raw = watched.text

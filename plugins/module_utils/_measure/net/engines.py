@@ -28,7 +28,7 @@ class Pingpong(Workload):
     def __init__(self, target, size, connections=1, rate=0):
         self.bytes, self.connections, self.rate = size, connections, rate
         self.name = workload_name(self.tool, size, connections, rate)
-        self.params = {"rate_per_s": rate} if rate else {}
+        self.params, self.waits_awake = ({"rate_per_s": rate} if rate else {}), bool(rate)
         self.target, self.transport = target, target.transport
 
     @property

@@ -37,6 +37,13 @@ def check_transport(tool, kind):
         raise MeasureError("%s opens TCP sockets only: transport smc needs tool pingpong" % tool)
 
 
+def check(tool, options):
+    """MeasureError if this tool cannot do what checked options ask for."""
+    check_transport(tool, options["transport"])
+    if tool != pingpong.TOOL:
+        network.check(NETWORK_TOOLS[tool].Workload, options["kinds"], options["connections"])
+
+
 def target(params, kind):
     """The wire.Target of params' session, for sockets of this kind."""
     session = params["session"]
@@ -81,13 +88,12 @@ def workloads(options, params, search_path):
     if tool not in OPTIONS["tool"]["choices"]:
         raise MeasureError("the server of the session serves %s, which runs no network workloads" % tool)
     check_options(options, LIMITS, LISTS, "network.")
-    check_transport(tool, options["transport"])
+    check(tool, options)
     asked = [(network.KINDS[kind], number) for number, kind in shapes(options, LISTS)]
     if tool == pingpong.TOOL:
         where = target(params, options["transport"])
         return [network.Pingpong(where, kind, number) for kind, number in asked]
     program = NETWORK_TOOLS[tool]
-    network.check(program.Workload, options["kinds"], options["connections"])
     binary = _binary(program, params["path"], search_path, False)
     version, where = programs.version(binary, *program.VERSION), (params["address"], session["port"])
     made = [program.Workload(binary, version, where, kind, number) for kind, number in asked]

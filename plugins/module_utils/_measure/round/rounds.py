@@ -122,7 +122,8 @@ def _one_run(workload, plan, ends, problem):
     raw = programs.Output(min(_RAW_LIMIT, _RAW_TOTAL // (plan.warmup + plan.runs)) // 2 - 16)
     raw.add(outcome.raw.encode("utf-8"))
     run.update(ok=True, error=None, metrics=outcome.metrics, raw=raw.text, elapsed_s=round(outcome.elapsed, 6))
-    run.update(cpu=window.cpu, net=window.net, links=outcome.links)
+    cpu = dict(window.cpu, client=None) if workload.waits_awake else window.cpu
+    run.update(cpu=cpu, net=window.net, links=outcome.links)
     return run, outcome.histogram
 
 

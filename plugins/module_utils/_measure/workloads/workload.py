@@ -33,7 +33,8 @@ class Workload:
 
     bytes, loops, connections: 0, 0, 1 if they have no meaning. unit: one unit of work in words. params: {name: text,
     number or bool}, further values that define the workload and have to be equal in both states. family: its set of
-    workloads. transport: tcp, smc, or None if no messages are sent.
+    workloads. transport: tcp, smc, or None if no messages are sent. waits_awake: this end uses CPU time to wait, so
+    that its CPU time is not the cost of the work.
     """
 
     name = tool = version = ""
@@ -42,6 +43,7 @@ class Workload:
     metric = ROUND_TRIP
     unit = "round trip"
     transport = None
+    waits_awake = False
     params = {}
 
     @property

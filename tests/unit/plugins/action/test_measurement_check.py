@@ -40,6 +40,9 @@ def check(results: Path, host: str = "app1", tags: tuple[str, ...] = ("all",), *
         ({"workloads": ["command"], "peer": "nobody", "commands": [{"name": "x", "argv": ["true"]}]}, [], True),
         ({"workloads": ["command"], "command_peer": "ci1", "commands": COMMANDS}, ["ci1"], True),
         ({"change": 4711}, ["db1"], True),
+        # what counts for another workload
+        ({"workloads": ["network"], "tool": "niping", "transport": "smc"}, ["db1"], True),
+        ({"network_tool": "qperf", "enqueue_timeout": 0}, ["db1"], True),
     ],
 )
 def test_the_peers_of_a_host(tmp_path: Path, arguments: dict[str, Any], peers: list[str], measures: bool) -> None:
@@ -63,6 +66,15 @@ def of_program(**more: Any) -> dict[str, Any]:
     return {"workloads": ["command"], "commands": [{**COMMANDS[0], **more}]}
 
 
+def of_enqueue(**more: Any) -> dict[str, Any]:
+    return {"workloads": ["enqueue"], "enqueue_peer": "ci1", **{f"enqueue_{name}": one for name, one in more.items()}}
+
+
+def of_network(tool: str, **more: Any) -> dict[str, Any]:
+    given = {f"network_{name}": one for name, one in more.items()}
+    return {"workloads": ["network"], "network_tool": tool, **given}
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -82,6 +94,13 @@ def of_program(**more: Any) -> dict[str, Any]:
         ({**of_program(), "command_peer": "app1"}, "measure_command_peer is app1; it must be the inventory name"),
         ({"max_rounds": 5}, "measure_max_rounds is 5, less than measure_rounds, which is 6"),
         ({"max_rounds": 40}, "measure_max_rounds is 40: the looks at a verdict end at 32$"),
+        ({"workloads": ["niping", "niping"]}, r"measure_workloads is \['niping', 'niping'\]; name each only once"),
+        (of_enqueue(run_seconds=200), "measure_enqueue_timeout is shorter than run_seconds"),
+        (of_enqueue(timeout=0), "measure_enqueue_timeout is 0; it must be from 1 to 86400"),
+        (of_network("sockperf"), "measure_network_tool: sockperf cannot do onlTrans: use kinds of latency, strWrite"),
+        (of_network("qperf", kinds=["latency"]), "measure_network_tool: qperf serves one connection at a time"),
+        ({**of_network("netperf"), "transport": "smc"}, "measure_network_tool: netperf opens TCP sockets only"),
+        ({"tool": "niping", "transport": "smc"}, "measure_tool: niping opens TCP sockets only"),
         ({"tags": ("rps", "smc_r")}, "--tags rps,smc_r would leave the measurement out"),
     ],
 )

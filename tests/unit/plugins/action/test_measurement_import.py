@@ -278,6 +278,9 @@ def test_the_documentation_names_formats_and_figures_as_they_are():
         ({"cpus": 0}, "cpus is 0; it must be above 0"),
         ({"change": "x"}, f"^{re.escape(AIX)}: its times are local: give utc_offset"),
         ({"change": "x", "utc_offset": "one hour"}, "utc_offset is 'one hour'; it must be the offset of local time"),
+        # what has a meaning only for what is stored
+        ({"utc_offset": "+01:00"}, "required by 'utc_offset': change"),
+        ({"host": "app1"}, "required by 'host': change"),
         ({"change": "../x", "utc_offset": "Z"}, "change is '../x'; it must begin with a letter"),
     ],
 )

@@ -67,6 +67,18 @@ def test_a_figure_that_it_prints_decides():
     assert second.metric.name == "peak"
 
 
+def test_a_small_rate_keeps_its_digits(monkeypatch):
+    """A job of 20,000 s: six decimals would be steps of 2 %."""
+    run = programs.run
+
+    def long(*given, **how):
+        return run(*given, **how)._replace(elapsed=20000.0 + 3)
+
+    monkeypatch.setattr(command.programs, "run", long)
+    record = measured(options("true", metric="units_per_s"))
+    assert [found["units_per_s"] for found in figures_of(record)] == [pytest.approx(1 / 20003, rel=1e-8)] * 2
+
+
 def test_units_of_work_are_counted_per_second():
     record = measured(options("true", units=500, unit="document", metric="units_per_s"))
     assert record["workload"]["metric"] == {"name": "units_per_s", "unit": "document/s", "better": "higher"}

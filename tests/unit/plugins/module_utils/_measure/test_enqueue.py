@@ -25,9 +25,9 @@ from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks i
 )
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enq_programs import Runner
 from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.locks.enqt import Enqt
-from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import releasing
+from ansible_collections.zpower.sap_tuning.plugins.module_utils._measure.workloads import programs, releasing
 from enqueueing import ENQ_ADMIN, ENQT, LOCK, STARTS, agent_of, asked, record_of, standin
-from measuring import PATIENCE, errors, measured, per_file, script
+from measuring import PATIENCE, errors, measured, per_file, plan, script
 from waiting import until
 
 OK = "\n20.11.2026 10:00:00\nEnqGetStatistic\nOK\n"
@@ -371,6 +371,49 @@ def test_the_response_is_the_median_of_the_footers():
 
 
 @pytest.mark.gate
+class Clock:
+    """A clock that a window advances by 2 s, as it does where a meter counts whole intervals, and each call by 1 s."""
+
+    def __init__(self, monkeypatch):
+        self.now = 100.0
+        for module in (enq_admin, enqt):
+            monkeypatch.setattr(module, "time", self)
+        self.owed, self.guardian = False, self
+
+    def monotonic(self):
+        return self.now
+
+    def sleep(self, seconds):
+        self.now += seconds
+
+    def owes(self, owed):
+        self.owed = False
+
+    @contextlib.contextmanager
+    def window(self):
+        self.sleep(2)
+        yield
+        self.sleep(2)
+
+    def together(self, argvs, _timeout):
+        self.sleep(1)
+        return programs.Ran([INFO] * len(argvs), [0] * len(argvs), 1)
+
+    @contextlib.contextmanager
+    def watched(self, _argv):
+        output = programs.Output()
+        output.add(ON_ONE_LINE.encode())
+        yield output
+
+
+@pytest.mark.parametrize("load", ["sd_benchmark", "live_statistics"])
+def test_the_samples_at_its_ends_are_no_part_of_a_run(monkeypatch, load):
+    clock = Clock(monkeypatch)
+    one = enq_admin.EnqAdmin(asked(load, run_seconds=4), ENQ_ADMIN, "/profile", clock)
+    outcome = one.run(plan(), clock.window())
+    assert (outcome.elapsed, outcome.metrics["units"]) == (4, 4)
+
+
 def test_locks_of_others_are_respected_and_never_released(server, session):
     server.lock_of_another()
     record = record_of(workload(server, "sd_benchmark", run_seconds=0.1), session)
@@ -548,6 +591,13 @@ def test_a_number_of_locks(ensa1, agent, load, metric):
         assert run["metrics"][metric] == pytest.approx(run["elapsed_s"] * 1e6 / 30, rel=1e-3)
     assert ensa1.count() == 0
     assert set(os.listdir(".")) == begun, "a trace file was left"
+
+
+def test_the_work_that_is_watched_is_that_of_the_run(monkeypatch):
+    clock = Clock(monkeypatch)
+    one = enqt.Enqt(asked("live_statistics", run_seconds=15), ENQT, "/profile", clock)
+    outcome = one.run(plan(), clock.window())
+    assert (outcome.elapsed, outcome.metrics["units"]) == (15, round(412944 * 15 / 60))
 
 
 @pytest.mark.gate

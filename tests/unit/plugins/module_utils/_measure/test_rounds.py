@@ -147,6 +147,8 @@ def test_parallel_connections_and_a_rate_are_workloads_of_their_own(session):
     assert workload["name"] == "pingpong-100B-rate200-x2" and workload["params"] == {"rate_per_s": 200}
     assert workload["argv"][-6:] == ["--rate", "200", "--loops", "40", "--connections", "2"]
     assert [run["metrics"]["round_trips"] for run in record["runs"]] == [80, 80, 80]
+    # between its round trips the client waits awake, which is not their cost
+    assert all(run["cpu"]["client"] is None and run["cpu"]["server"]["elapsed_s"] > 0 for run in record["runs"])
 
 
 @pytest.mark.gate

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files of nmon in the documented layouts, JSON of sysstat 12.6.1, and the CPU seconds of windows in them."""
 
+import codecs
 import gzip
 import json
 import re
@@ -305,6 +306,16 @@ def window_of(host, *wanted, **named):
     text, asked = json.dumps({"sysstat": {"hosts": [host]}}), WindowOptions(*wanted, **named)
     file = sysstat.Reader(text, asked.cpus, asked.date)
     return CpuWindow(file.about, file.samples(), asked).result()
+
+
+@pytest.mark.parametrize("name", ["nmon/aix_shared.nmon", "sysstat/sadf.json"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_marks_of_an_editor_of_windows_change_nothing(tmp_path, name, packed):
+    data, path = (FIXTURES / name).read_bytes(), tmp_path / "x"
+    known = cpu_files.window_of(str(FIXTURES / name), "auto", WindowOptions()).result()
+    data = codecs.BOM_UTF8 + data.replace(b"\n", b"\r\n")
+    path.write_bytes(gzip.compress(data) if packed and name.startswith("nmon") else data)
+    assert cpu_files.window_of(str(path), "auto", WindowOptions()).result() == known
 
 
 def test_mpstat_with_an_interval():

@@ -183,6 +183,8 @@ def test_defaults_are_filled_up_field_by_field_and_the_nearer_ones_win():
     [
         ({"utilization_pct": 20.6, "cpus_online": 1}, 20.6, 20.6),
         ({"cpu_s": 50, "cpus_online": 2}, 50.0, 25.0),
+        # as inexact as an elapsed time of whole seconds
+        ({"cpu_s": 407, "cpus_online": 4}, 407.0, 101.75),
         ({"cpu_s": 50}, 50.0, None),
         ({"user_s": 10, "system_s": 30, "cpus_online": 2}, 40.0, 20.0),
         ({"user_s": 10, "system_s": 30}, 40.0, None),
@@ -239,6 +241,13 @@ def test_there_is_no_rate_without_both_work_and_time():
         ({"client": "busy"}, "client is 'busy'; it must be a mapping"),
         ({"client": {"cpus_online": 1.5}}, "client.cpus_online is 1.5; it must be a whole number from 1 to"),
         ({"client": {"cpu_s": 3, "utilization_pct": 3}}, "utilization_pct and client.cpu_s both give the CPU time"),
+        # milliseconds for seconds
+        ({"client": {"cpu_s": 410, "cpus_online": 4}}, "client has 410 s of CPU time, but 4 CPUs have 400 s in 100 s"),
+        (
+            {"server": {"user_s": 200, "system_s": 100, "steal_s": 110, "cpus_online": 4}},
+            "server has 410 s of CPU time, but 4 CPUs have",
+        ),
+        ({"client": {"steal_s": 5}}, "client.steal_s is given without CPU time"),
         ({"server": {"user_s": 3}}, "server.user_s is given without the other one"),
         ({"server": {"cpu_s": 3}, "elapsed_s": None, "latency_us": 3}, "server.cpu_s needs elapsed_s"),
         ({"client": {"machine": "z14"}, "client.machine": "z13"}, "client.machine is given twice"),
@@ -321,6 +330,16 @@ def test_csv_rows_know_their_lines_also_behind_empty_lines_and_cells_of_several_
         ("line 6", {"a": "2", "b": "z"}),
     ]
     assert from_csv("a;b\n1,5;2\n", ";").rows[0][1] == {"a": "1,5", "b": "2"}
+
+
+def test_json_may_be_indented_by_tabs():
+    rows = [{"a": 1.5, "b": {"c": "x"}}, {"a": 2, "b": {}}]
+    for value in (rows, {"rows": rows}):
+        first, second = from_yaml("\n" + json.dumps(value, indent="\t")).rows
+        assert first[1] == {"a": "1.5", "b": {"c": "x"}} and second[1]["a"] == "2"
+    # in YAML of blocks a tab is what it was
+    with pytest.raises(RowsError, match="line 2 is not YAML"):
+        from_yaml("- a: 1\n\tb: 2\n")
 
 
 def test_yaml_rows_are_text_know_their_lines_and_may_share_fields():
