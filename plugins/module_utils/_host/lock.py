@@ -39,9 +39,9 @@ class Lock:
 
         Raises Busy, and HostError if the file cannot be created or locked.
         """
-        until = time.time() + patience
+        until = time.monotonic() + patience
         while not self._try():
-            if time.time() >= until:
+            if time.monotonic() >= until:
                 raise Busy(self._path, self._owner())
             time.sleep(0.2)
         try:

@@ -26,12 +26,12 @@ ASCS_TEXT = b"SAPSYSTEMNAME = PRD\nINSTANCE_NAME = ASCS01\n_EN = en.sap$(SAPSYST
 
 
 class Clock:
+    """The module time for a wait. It has no time(): somebody may set that clock during the wait."""
+
     now, strftime, gmtime = 0.0, time.strftime, time.gmtime
 
-    def time(self):
+    def monotonic(self):
         return self.now
-
-    monotonic = time
 
     def sleep(self, seconds):
         self.now += seconds

@@ -158,26 +158,26 @@ def restart(control, title, timeout, soft=0):
     control.stop(soft)
     _wait_for(control, title, "stopped", "stop", soft + timeout)
     control.restart_service()
-    until = time.time() + timeout
+    until = time.monotonic() + timeout
     while True:
         try:
             control.start()
             break
         except NotRunning:
             # sapstartsrv is not back yet
-            if time.time() >= until:
+            if time.monotonic() >= until:
                 raise
             time.sleep(_PAUSE)
     _wait_for(control, title, "running", "come back", timeout)
 
 
 def _wait_for(control, title, state, verb, timeout):
-    until = time.time() + timeout
+    until = time.monotonic() + timeout
     while True:
         status = control.status()
         if status.state == state:
             return
-        if time.time() >= until:
+        if time.monotonic() >= until:
             told = ": " + status.reason if status.reason else ""
             raise HostError("%s did not %s within %d s%s" % (title, verb, timeout, told), errno.ETIMEDOUT)
         time.sleep(_PAUSE)
