@@ -32,7 +32,7 @@ Resource = namedtuple("Resource", "id sid name number host maintenance")
 
 LARGEST = 4 * 1024 * 1024
 # elements that are read in sets, again for each reference to them
-MOST_READ = 10 * 1000 * 1000
+MOST_READ = 1000 * 1000
 _AGENTS = ("SAPInstance", "SAPStartSrv")
 _INSTANCE = re.compile(r"([A-Z][A-Z0-9]{2})_([A-Z]+([0-9]{2}))_(\S+)\Z")
 _UNIT = re.compile(r"SAP([A-Z][A-Z0-9]{2})_([0-9]{2})(?:\.service)?\Z")
