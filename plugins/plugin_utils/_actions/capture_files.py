@@ -48,7 +48,7 @@ def chosen(
     """
     hosts: dict[str, list[str]] = {}
     for name in (everyone := sorted(known)):
-        for key in {name.lower(), name.partition(".")[0].lower()}:
+        for key in sorted({name.lower(), name.partition(".")[0].lower()}):
             hosts.setdefault(key, []).append(name)
     forbidden = {*groups, *GROUPS}
     found: dict[str, list[CaptureFile]] = {}

@@ -80,7 +80,7 @@ class Preconditions:
         found = {key + (port or 1,): pnet_id for key, (pnet_id, port) in known.items()}
         for kind, names in ((INTERFACE, smc_hardware.interfaces(self.host)), (DEVICE, ism + roce)):
             for name in names:
-                for port in {1, known.get((kind, name), ("", 1))[1] or 1}:
+                for port in sorted({1, known.get((kind, name), ("", 1))[1] or 1}):
                     given = smc_hardware.hardware_id(self.host, kind, name, port)
                     if given:
                         found[kind, name, port] = given

@@ -58,16 +58,17 @@ def wait_for(count: int, started: Started, results: Path) -> bool:
     return True
 
 
-def workers(session: int) -> list[int]:
-    """The processes of a session that have not ended."""
+def workers(folder: Path) -> list[int]:
+    """The processes of a site that have not ended; from ansible-core 2.19 on, each has a session of its own."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                state, _parent, _group, of = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
-            except OSError:
+                state = (entry / "stat").read_text().rpartition(")")[2].split()[0]
+                here = (entry / "cwd").readlink() == folder
+            except OSError:  # it has ended, or is ending
                 continue
-            if int(of) == session and state not in "ZX":
+            if here and state not in "ZX":
                 found.append(int(entry.name))
     return found
 
@@ -79,7 +80,7 @@ def killed(started: Started, count: int, results: Path) -> bool:
     if started.wait() == 0:
         return False
     assert started.returncode == -signal.SIGKILL, started.stderr + started.stdout
-    while workers(started.pid):  # those that outlive it end with their task, and write nothing
+    while workers(results.parent):  # those that outlive it end with their task, and write nothing
         time.sleep(0.02)
     return True
 
