@@ -6,10 +6,9 @@ import re
 import shlex
 
 from .._host.drop_ins import numbered_lines
-from .._machine.other_settings import Setting, conflict
+from .._machine.other_settings import LARGEST_SCRIPT, Setting, conflict
 
 _LONGEST = 4096  # a line that is split as the shell does
-_LARGEST_SCRIPT = 256 * 1024
 _FILES = (
     ("/etc", "inittab"),
     ("/etc", "rc"),
@@ -80,7 +79,7 @@ def _lines(host):
     for folder, pattern in _FILES:
         for path in host.glob(folder, pattern):
             # a program may be in the place of a script
-            for line, text in numbered_lines(host, path) if (host.size(path) or 0) <= _LARGEST_SCRIPT else ():
+            for line, text in numbered_lines(host, path) if (host.size(path) or 0) <= LARGEST_SCRIPT else ():
                 # a line of inittab that begins with a colon is a comment
                 if path != "/etc/inittab" or not text.startswith(":"):
                     yield "crontab" if path.startswith("/var/spool") else "boot script", path, line, text

@@ -24,7 +24,7 @@ _TOKEN = re.compile(r'(?<![A-Z_])([A-Z_]+)(?:\{([^{}]*)\})?\s*(==|!=|\+=|-=|:=|=
 _EXEC = re.compile(r"^Exec(?:Start|StartPre|StartPost)\s*=\s*[-+!:@|]*(.*)$")
 # programs that a site's own unit may call. Programs of the distribution, paths that are too long for the kernel, and
 # files too large for a script are not read.
-_LARGEST_SCRIPT = 256 * 1024
+LARGEST_SCRIPT = 256 * 1024
 _OWN_PROGRAM = re.compile(r"/(?:usr/local|opt|root|etc|srv|home)/[^\s;\"']{1,4000}")
 # those that a script may call: its configuration in /etc is read by it, and not run
 _CALLED_PROGRAM = re.compile(r"/(?:usr/local|opt|root|srv|home)/[^\s;\"')]{1,4000}")
@@ -149,7 +149,7 @@ def _numbered_lines_of_script(host, file):
     """numbered_lines(); empty if the file is not a script, or cannot be read, as on a network file system."""
     try:
         size = host.size(file)
-        return numbered_lines(host, file) if size is not None and size <= _LARGEST_SCRIPT else []
+        return numbered_lines(host, file) if size is not None and size <= LARGEST_SCRIPT else []
     except HostError:
         return []
 
@@ -331,9 +331,10 @@ def _late(runs, setting):
 def _of_tmpfiles(host, knob, boot):
     """Of two lines for one path, systemd-tmpfiles uses the one in the file whose name sorts first."""
     found, own = [], os.path.basename(knob.own) if "/tmpfiles.d/" in knob.own else None
-    for paths, setting in [(paths, boot.told(knob, one)) for paths, one in tmpfiles(host)]:
-        if setting.file == knob.own or not fnmatch.fnmatchcase(knob.path, paths):
+    for paths, one in tmpfiles(host):
+        if one.file == knob.own or not fnmatch.fnmatchcase(knob.path, paths):
             continue
+        setting = boot.told(knob, one)
         if own is None or paths != knob.path:
             found.append(conflict("tmpfiles.d", setting, "possible"))
         elif not any(other["wins"] in ("yes", "no") for other in found):
