@@ -24,7 +24,7 @@ from ..plugin_utils._evidence import command
 from ..plugin_utils._experiment.plans import choose_limit, read_plan
 from ..plugin_utils._pages.text import PairKey, Runs, natural, one_line, plural, verdict_word
 from ..plugin_utils._records import record_files
-from ..plugin_utils._records.checks import RESERVED
+from ..plugin_utils._records.checks import RESERVED, rollout_of
 from ..plugin_utils._report import RENDERERS
 from ..plugin_utils._rollout.state import FILE, folder_of
 
@@ -142,8 +142,8 @@ def _load(options: Mapping[str, Any]) -> tuple[Path, record_files.Loaded]:
 
 def of_rollout(options: Mapping[str, Any]) -> bool:
     """Whether the guard of a rollout measured this change."""
-    name, batch, _number = options["change"].rpartition("-batch-")
-    return bool(batch and name) and (folder_of(options["results"], name) / FILE).is_file()
+    name = rollout_of(options["change"])
+    return bool(name) and (folder_of(options["results"], name) / FILE).is_file()
 
 
 def measured_by(loaded: record_files.Loaded) -> str:

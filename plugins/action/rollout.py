@@ -25,7 +25,7 @@ from ..plugin_utils._actions.variables import (
     role_values,
 )
 from ..plugin_utils._pages.text import one_line
-from ..plugin_utils._records.checks import check_slug
+from ..plugin_utils._records.checks import batch_change, check_slug
 from ..plugin_utils._rollout import guard, plan, stages, state, windows
 from ..plugin_utils._rollout.keeping import keep
 
@@ -139,7 +139,8 @@ class ActionModule(ControllerAction):
     def _measurable(self, batches: Sequence[plan.Batch]) -> None:
         """ValueError for a batch that the guard could not judge, and for limits that are not those of all hosts."""
         # the name of the last batch's measurement, begun again a few times
-        check_slug("rollout_change with the name of a batch", f"{self._options['change']}-batch-{len(batches)}-99")
+        longest = batch_change(self._options["change"], len(batches), attempt=99)
+        check_slug("rollout_change with the name of a batch", longest)
         usual = {f"report_{name}": spec["default"] for name, spec in LIMITS.items()}
         first: dict[str, tuple[str, str]] = {}
         for batch in batches:

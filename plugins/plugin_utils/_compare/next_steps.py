@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 
 from .._experiment.outcomes import first_rows
+from .._records.checks import ROLLOUTS, rollout_of
 from .._statistics.looks import LOOKS
 from .._statistics.verdict import IMPROVED, REGRESSED, UNCHANGED
 from .comparability import NEVER_DECLARED
@@ -58,7 +59,7 @@ def next_steps(report: Report, comparisons: Sequence[Comparison]) -> list[str]:
     ours = [item for item in comparisons if not item.entry["control"]]
     experiment = report["experiment"]
     if _words(report["repeat"])[-1:] == [f"{COLLECTION}.rollout"]:
-        page = f"rollouts/{report['change'].rpartition('-batch-')[0]}/rollout.html"
+        page = f"{ROLLOUTS}/{rollout_of(report['change'])}/rollout.html"
         return [f"This is the measurement of a batch: {page} says what the rollout did with it, and what to do next."]
     steps = [_of_experiment(report, experiment)] if experiment else [*_of_change(report, ours)]
     if report["not_measured"]:

@@ -34,6 +34,7 @@ ROLLOUTS = "rollouts"
 """The folder of the states of rollouts, below the results."""
 RESERVED = (*RUN_KINDS, ROLLOUTS)
 """A change, whose records are in a folder of its name, cannot have one of these."""
+_BATCH = "-batch-"
 LARGEST = 1e18
 """Larger than any figure of a record, and small enough that sums of squares stay finite."""
 
@@ -63,6 +64,16 @@ def check_slug(what: str, value: object) -> str:
         f"{what} is {show(value)}; it must begin with a letter or digit and have at most 64 letters, digits,"
         " points, underscores and hyphens"
     )
+
+
+def batch_change(rollout: str, number: int, attempt: int = 1) -> str:
+    """The change that the guard of a rollout measures for one of its batches."""
+    return f"{rollout}{_BATCH}{number}" + (f"-{attempt}" if attempt > 1 else "")
+
+
+def rollout_of(change: str) -> str:
+    """The rollout that has such a change as batch_change(); empty if the name is another one."""
+    return change.rpartition(_BATCH)[0]
 
 
 def check_change_name(what: str, value: object) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from .._pages.text import moment, one_line, plural, shorten
-from .._records.checks import ROLLOUTS, check_slug, plain_json, sentence, show
+from .._records.checks import ROLLOUTS, batch_change, check_slug, plain_json, sentence, show
 from .._records.files import locked
 from .._records.record_files import read_json, write_json
 from . import checking, stages
@@ -178,8 +178,7 @@ class Rollout:
 
     def measurement(self, number: int) -> str:
         """The change of the guard's measurement in this attempt at a batch."""
-        attempt = self._batch(number)["attempt"]
-        return f"{self._change}-batch-{number}" + (f"-{attempt}" if attempt > 1 else "")
+        return batch_change(self._change, number, self._batch(number)["attempt"])
 
     def again(self, number: int) -> bool:
         """Whether a batch was begun and did not end well: take its probation back first. Ask before :meth:`begin`."""
